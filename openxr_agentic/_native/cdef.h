@@ -1,0 +1,117 @@
+/* What Python sees of the C side. "..." leaves the value to the compiler, which
+ * takes it from the header that is first on the include path. */
+
+typedef int32_t XrResult;
+typedef uint32_t XrBool32;
+typedef ... *XrInstance;
+typedef void (*PFN_xrVoidFunction)(void);
+
+#define XR_MAX_EXTENSION_NAME_SIZE ...
+#define XR_MAX_RUNTIME_NAME_SIZE ...
+#define XR_TYPE_EXTENSION_PROPERTIES ...
+#define XR_TYPE_INSTANCE_PROPERTIES ...
+
+typedef struct {
+    int32_t type;
+    void* next;
+    char extensionName[...];
+    uint32_t extensionVersion;
+    ...;
+} XrExtensionProperties;
+
+typedef struct {
+    int32_t type;
+    void* next;
+    uint64_t runtimeVersion;
+    char runtimeName[...];
+    ...;
+} XrInstanceProperties;
+
+typedef XrResult (*OxaGetInstanceProcAddr)(XrInstance, const char*, PFN_xrVoidFunction*);
+typedef XrResult (*OxaEnumerateExtensions)(const char*, uint32_t, uint32_t*, XrExtensionProperties*);
+typedef XrResult (*OxaGetInstanceProperties)(XrInstance, XrInstanceProperties*);
+
+/* ---- the extension ---- */
+
+#define OXA_HEADER_IS_OURS ...
+#define OXA_TYPE_TOOL_PARAMETER ...
+#define OXA_TYPE_TOOL_REGISTER_INFO ...
+#define OXA_PARAMETER_TYPE_STRING ...
+#define OXA_PARAMETER_TYPE_NUMBER ...
+#define OXA_PARAMETER_TYPE_BOOLEAN ...
+#define OXA_PARAMETER_TYPE_ARRAY ...
+#define OXA_PARAMETER_TYPE_OBJECT ...
+#define OXA_MAIN_THREAD_BIT ...
+
+static const char* const oxa_extension_name;
+static const char* const oxa_register_function_name;
+
+typedef int... OxaFlags;
+typedef XrResult (*OxaToolCallback)(char*, uint32_t, uint32_t*, const char*, void*);
+
+typedef struct {
+    int32_t type;
+    const void* next;
+    char paramName[...];
+    char paramDescription[...];
+    int32_t paramType;
+    XrBool32 isRequired;
+    int32_t arrayItemType;
+    char objectProperties[...];
+    ...;
+} OxaToolParameter;
+
+typedef struct {
+    int32_t type;
+    const void* next;
+    char toolName[...];
+    char toolDescription[...];
+    uint32_t toolParameterCount;
+    const OxaToolParameter* toolParameters;
+    OxaToolCallback toolCallback;
+    OxaFlags toolCallbackInfoFlags;
+    void* toolUserData;
+    ...;
+} OxaToolRegisterInfo;
+
+typedef XrResult (*OxaRegisterTool)(XrInstance, const OxaToolRegisterInfo*);
+
+/* ---- exchange.h and trampoline.h ---- */
+
+typedef uintptr_t OxaSlotId;
+typedef ... OxaTool;
+
+#define OXA_SIZING_EXACT ...
+#define OXA_SIZING_BYTES ...
+#define OXA_SIZING_DRY_RUN ...
+#define OXA_STAGE_ARGUMENTS ...
+#define OXA_STAGE_TOOL ...
+#define OXA_STAGE_RESULT ...
+
+typedef struct {
+    uint64_t in_flight;
+    uint64_t slots;
+    uint64_t held_results;
+    uint64_t held_bytes;
+    uint64_t evicted;
+} OxaExchangeStatistics;
+
+extern "Python+C" int32_t oxa_enter_thread(void);
+
+void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident);
+int oxa_in_main_interpreter(void);
+OxaTool* oxa_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner, int takes_bytes);
+void oxa_tool_release(OxaTool* tool);
+void oxa_raise_on_return(uintptr_t exception_class);
+
+OxaSlotId oxa_slot_open(OxaTool* tool, int sizing, uint32_t sizing_bytes);
+OxaTool* oxa_slot_close(OxaSlotId slot);
+int oxa_slot_reopen(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
+void oxa_slot_free(OxaSlotId slot);
+int oxa_slot_wait(OxaSlotId slot, int64_t timeout_ns);
+uint32_t oxa_slot_held(OxaSlotId slot);
+
+XrResult oxa_callback(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments, void* user_data);
+int oxa_gate_close(int64_t timeout_ns);
+void oxa_set_bounds(uint32_t results_per_slot, uint64_t bytes, int64_t age_ns);
+void oxa_exchange_statistics(OxaExchangeStatistics* statistics);

@@ -1,0 +1,150 @@
+"""What becomes of an exception in a tool: text for the agent, a line in the log.
+
+The trampoline hands every failed run to `report`, on the thread of the call. An
+agent can do nothing with a failing XrResult, so by default it gets words, as
+Meta's own tools answer: "Error: ...", and "Tip: ..." where one helps.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Literal
+
+from openxr_agentic.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    OnError = Literal["result", "xr"]
+
+logger = logging.getLogger("openxr_agentic")
+
+ARGUMENTS, TOOL, RESULT = range(3)  # OxaStage of trampoline.h
+
+REPEAT_SECONDS = 10.0
+
+
+class FailureOwner:
+    """Whose tool failed: what the trampoline knows of a registered tool on the Python side.
+
+    Args:
+        tool_name: Name of the tool.
+        on_error: ``"result"``: the agent gets text; ``"xr"``: the host gets XR_ERROR_RUNTIME_FAILURE.
+        keep: Takes an exception that must not be lost (see `AgenticExtension.raise_pending`).
+    """
+
+    __slots__ = ("keep", "log", "on_error", "tool_name")
+
+    def __init__(self, tool_name: str, on_error: OnError, keep: Callable[[BaseException], None]) -> None:
+        self.tool_name = tool_name
+        self.on_error = on_error
+        self.keep = keep
+        self.log = RepeatedFailures()
+
+
+class RepeatedFailures:
+    """Keeps a tool that fails over and over from flooding the log.
+
+    The first failure of a kind (class and place) is logged with its traceback;
+    the same again at most once every `REPEAT_SECONDS`, as one line that counts.
+    """
+
+    __slots__ = ("_kinds", "_lock")
+    _MOST_KINDS = 100
+
+    def __init__(self) -> None:
+        self._kinds: dict[object, tuple[float, int]] = {}
+        self._lock = threading.Lock()
+
+    def write(self, what: str, error: BaseException) -> None:
+        """Log a failure, unless the same was logged just now."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        place = (traceback.tb_frame.f_code, traceback.tb_lineno) if traceback is not None else None
+        kind, now = (type(error), place), time.monotonic()
+        with self._lock:
+            last, unwritten = self._kinds.get(kind, (None, 0))
+            silent = last is not None and now - last < REPEAT_SECONDS
+            if len(self._kinds) >= self._MOST_KINDS and kind not in self._kinds:
+                self._kinds.clear()
+            self._kinds[kind] = (last, unwritten + 1) if silent and last is not None else (now, 0)
+        if last is None:
+            logger.error("%s: %s", what, _described(error), exc_info=error)
+        elif not silent:
+            logger.error("%s: %s (%d times more since it was last said)", what, _described(error), unwritten)
+
+
+def report(owner: FailureOwner, error: BaseException, stage: int) -> str | None:
+    """Deal with a failed run; called by the trampoline.
+
+    Args:
+        owner: What was given to `oxa_tool_new`.
+        error: The exception.
+        stage: `ARGUMENTS`, `TOOL` or `RESULT`: how far the run had come.
+
+    Returns:
+        The text for the agent; None: the host gets XR_ERROR_RUNTIME_FAILURE.
+    """
+    name = owner.tool_name
+    ends_program = isinstance(error, (KeyboardInterrupt, SystemExit))
+    if isinstance(error, ToolError):
+        logger.debug("Tool %s answered with an error: %s", name, error)
+        text = f"Error: {error}" + (f"\nTip: {error.tip}" if error.tip else "")
+    elif stage == ARGUMENTS:
+        text = f"Error: {name} was not run: its arguments are not valid UTF-8 JSON text: {_described(error)}"
+    elif stage == RESULT:
+        owner.log.write(f"The result of tool {name} cannot be delivered", error)
+        text = f"Error: {name} ran, but its result cannot be delivered: {_described(error)}"
+    elif ends_program and threading.current_thread() is threading.main_thread():
+        _raise_on_return(error)
+        text = f"Error: {name} was interrupted: the app is being stopped."
+    elif isinstance(error, Exception) or _is_cancelled(error):
+        owner.log.write(f"Tool {name} failed", error)
+        text = f"Error: {name} failed: {_described(error)}"
+    else:
+        logger.critical("Tool %s raised %s", name, _described(error), exc_info=error)
+        owner.keep(error)
+        text = f"Error: {name} failed: {_described(error)}"
+    return sendable(text) if owner.on_error == "result" else None
+
+
+def sendable(text: str) -> str:
+    """Return a text without what cannot go through a C string of UTF-8."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    # asyncio is slow to import; while nobody did, there is none of its exceptions.
+    exceptions = sys.modules.get("asyncio.exceptions")
+    return exceptions is not None and isinstance(error, exceptions.CancelledError)
+
+
+def _described(error: BaseException) -> str:
+    try:
+        message = str(error)
+    except Exception as second:  # noqa: BLE001 - a __str__ of the user's may do anything
+        message = f"(its text cannot be had: {type(second).__name__})"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _raise_on_return(error: BaseException) -> None:
+    """Have the exception raised in the app, once the host's C call is back in Python.
+
+    CPython can raise a class in a thread, not an instance: so it gets a class that
+    makes itself from the original's arguments (an exit code, say), and that keeps
+    its name in tracebacks.
+    """
+    from openxr_agentic._native import lib
+
+    kind, args = type(error), error.args
+
+    def __init__(self: BaseException) -> None:  # noqa: N807 - it becomes a method
+        kind.__init__(self, *args)
+        self.__cause__ = error
+
+    reraised = type(kind.__name__, (kind,), {"__init__": __init__, "__module__": kind.__module__})
+    lib.oxa_raise_on_return(id(reraised))

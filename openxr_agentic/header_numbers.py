@@ -1,0 +1,144 @@
+"""The extension's numbers that are in force, and where each came from.
+
+Meta has not published the structure types, enum values and flag bit of the
+extension. The compiler takes them from the header that was first on its include
+path; when that was this project's own, they are assumed. Either kind can be
+corrected without a compiler: by `override_numbers`, or by the environment
+variable OPENXR_AGENTIC_NUMBERS (a JSON object, or the path of a file with one).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from openxr_agentic.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NUMBERS_VARIABLE = "OPENXR_AGENTIC_NUMBERS"
+
+PARAMETER_STRUCTURE = "XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1"
+REGISTER_INFO_STRUCTURE = "XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTER_INFO_METAX1"
+MAIN_THREAD_BIT = "XR_AGENTIC_EXTERNAL_TOOL_CALLBACK_INFO_APPLICATION_MAIN_THREAD_BIT_METAX1"
+_TYPE_PREFIX = "XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_"
+
+
+def parameter_type_number(type_name: str) -> str:
+    """Return the header's name of a parameter type: "STRING", "NUMBER", ... ."""
+    return f"{_TYPE_PREFIX}{type_name}_METAX1"
+
+
+_CONSTANTS = {
+    PARAMETER_STRUCTURE: "OXA_TYPE_TOOL_PARAMETER",
+    REGISTER_INFO_STRUCTURE: "OXA_TYPE_TOOL_REGISTER_INFO",
+    parameter_type_number("STRING"): "OXA_PARAMETER_TYPE_STRING",
+    parameter_type_number("NUMBER"): "OXA_PARAMETER_TYPE_NUMBER",
+    parameter_type_number("BOOLEAN"): "OXA_PARAMETER_TYPE_BOOLEAN",
+    parameter_type_number("ARRAY"): "OXA_PARAMETER_TYPE_ARRAY",
+    parameter_type_number("OBJECT"): "OXA_PARAMETER_TYPE_OBJECT",
+    MAIN_THREAD_BIT: "OXA_MAIN_THREAD_BIT",
+}
+NAMES = tuple(_CONSTANTS)
+
+_overrides: dict[str, int] = {}
+
+
+class Number(NamedTuple):
+    """A number of the extension.
+
+    Attributes:
+        value: The number.
+        origin: ``"header"`` (the official header, at build time), ``"assumed"`` (this
+            project's own header), ``"override"`` (`override_numbers`) or
+            ``"environment"`` (OPENXR_AGENTIC_NUMBERS).
+    """
+
+    value: int
+    origin: str
+
+
+def numbers_in_force() -> dict[str, Number]:
+    """Return every number that registrations use, by its name in the header.
+
+    Raises:
+        ConfigurationError: OPENXR_AGENTIC_NUMBERS cannot be read or used.
+        NativeBuildMissingError: The native binding is not built.
+    """
+    from openxr_agentic._native import lib
+
+    compiled = "assumed" if lib.OXA_HEADER_IS_OURS else "header"
+    numbers = {name: Number(getattr(lib, constant), compiled) for name, constant in _CONSTANTS.items()}
+    for name, value in _from_environment().items():
+        numbers[name] = Number(value, "environment")
+    for name, value in _overrides.items():
+        numbers[name] = Number(value, "override")
+    _refuse_collisions({name: number.value for name, number in numbers.items()})
+    return numbers
+
+
+def override_numbers(numbers: Mapping[str, int] | None) -> None:
+    """Correct numbers for every registration from now on; stronger than the environment variable.
+
+    Args:
+        numbers: By the header's names, with either suffix (``..._METAX1``,
+            ``..._META``). They are added to earlier overrides. None: forget all overrides.
+
+    Raises:
+        ConfigurationError: An unknown name, a value out of range, or two names with one value.
+    """
+    if numbers is None:
+        _overrides.clear()
+        return
+    checked = _checked(numbers, "override_numbers")
+    _refuse_collisions({**_overrides, **checked})
+    _overrides.update(checked)
+
+
+def _from_environment() -> dict[str, int]:
+    given = os.environ.get(NUMBERS_VARIABLE, "").strip()
+    if not given:
+        return {}
+    where = NUMBERS_VARIABLE
+    if not given.startswith("{"):
+        where = f"{NUMBERS_VARIABLE} (the file {given!r})"
+        try:
+            given = Path(given).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"{where} cannot be read: {error}. It takes a JSON object, or the path of a file with one."
+            ) from error
+    try:
+        numbers = json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{where} is not JSON: {error}.") from error
+    if not isinstance(numbers, dict):
+        raise ConfigurationError(f"{where} must be a JSON object of names and numbers.")
+    return _checked(numbers, where)
+
+
+def _checked(numbers: Mapping[str, int], where: str) -> dict[str, int]:
+    checked = {}
+    for given, value in numbers.items():
+        name = re.sub(r"_META$", "_METAX1", str(given))
+        if name not in _CONSTANTS:
+            raise ConfigurationError(f"{where}: unknown number {given!r}; known are: {', '.join(NAMES)}.")
+        lowest, highest = (1, 2**64 - 1) if name == MAIN_THREAD_BIT else (0, 2**31 - 1)
+        if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+            raise ConfigurationError(
+                f"{where}: {given} must be a whole number from {lowest} to {highest}, not {value!r}."
+            )
+        checked[name] = value
+    return checked
+
+
+def _refuse_collisions(numbers: Mapping[str, int]) -> None:
+    for family in ("XR_TYPE_", _TYPE_PREFIX):
+        seen: dict[int, str] = {}
+        for name, value in numbers.items():
+            if name.startswith(family) and seen.setdefault(value, name) != name:
+                raise ConfigurationError(f"{name} and {seen[value]} cannot both be {value}.")

@@ -1,0 +1,53 @@
+"""Fixtures: the mock runtime, an instance on it, and the extension attached to that instance."""
+
+import pytest
+
+import openxr_agentic as agentic
+from openxr_agentic.testing import MockRuntime
+
+
+@pytest.fixture
+def runtime():
+    """The mock runtime, selected for this process's loader."""
+    with MockRuntime() as mock:
+        yield mock
+
+
+@pytest.fixture
+def instance(runtime):
+    """An instance on the runtime's own library: no loader, no `xr`."""
+    handle = runtime.create_instance()
+    yield handle
+    if handle in runtime.instances:
+        runtime.destroy_instance(handle)
+
+
+@pytest.fixture
+def attach(runtime):
+    """Make an AgenticExtension on an instance of the runtime's own library; closed at the end."""
+    made = []
+
+    def make(handle):
+        made.append(agentic.AgenticExtension(handle, get_instance_proc_addr=runtime.get_instance_proc_addr))
+        return made[-1]
+
+    yield make
+    for extension in made:
+        extension.close()
+
+
+@pytest.fixture
+def extension(attach, instance):
+    """An AgenticExtension on `instance`."""
+    return attach(instance)
+
+
+@pytest.fixture
+def xr_instance(runtime):
+    """An xr.Instance with the extension enabled, through the Khronos loader."""
+    xr = pytest.importorskip("xr", exc_type=Exception)
+    names = agentic.enable_extension(["XR_MND_headless"], required=True)
+    handle = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))
+    yield handle
+    if runtime.instances:
+        xr.destroy_instance(handle)
