@@ -1,0 +1,399 @@
+"""MockRuntime: an OpenXR runtime for tests, without a headset.
+
+It is a real runtime library that the Khronos loader loads; this class selects
+it, plays the agent, and looks at what the host sees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openxr_agentic import host, loader
+from openxr_agentic.availability import extension_name
+from openxr_agentic.errors import AgenticError, LoaderNotFoundError, ResultError, result_name
+from openxr_agentic.host import control
+from openxr_agentic.host.frames import CallStatus
+from openxr_agentic.parameters import ParameterType, ToolParameter
+from openxr_agentic.testing import raw_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    Arguments = str | bytes | Mapping[str, Any] | None
+
+RUNTIME_VARIABLE = "XR_RUNTIME_JSON"
+CALL_TIMEOUT_SECONDS = 10.0
+
+
+class MockRuntimeError(AgenticError):
+    """The mock runtime cannot be selected, or was asked for something that it does not have."""
+
+
+class MockCallError(AgenticError):
+    """An agent call that brought no result.
+
+    Attributes:
+        status: How it ended: FAILED, UNKNOWN_TOOL, TIMED_OUT, CANCELLED, CLOSING or REFUSED.
+        result: The XrResult of the callback; 0 where none was called.
+    """
+
+    def __init__(self, tool: str, status: CallStatus, result: int, text: str) -> None:
+        self.status = status
+        self.result = result
+        how = status.name.lower().replace("_", " ") + (f" ({result_name(result)})" if result < 0 else "")
+        super().__init__(f"call of {tool!r}: {how}: {text}")
+
+
+class MockTool(NamedTuple):
+    """A tool as the host knows it.
+
+    Attributes:
+        name: Its name.
+        description: Its description.
+        parameters: Its parameters, equal to those that were registered.
+        main_thread: Whether it asked for the app's main thread.
+        callback: Address of the C function that the host calls.
+        user_data: What the host passes to it.
+    """
+
+    name: str
+    description: str
+    parameters: tuple[ToolParameter, ...]
+    main_thread: bool
+    callback: int
+    user_data: int
+
+
+class RawResult(NamedTuple):
+    """What one C call of a callback did.
+
+    Attributes:
+        result: The XrResult.
+        count: Bytes that the result needs, NUL included, as the callback said; None: it said nothing.
+        written: What it wrote to the buffer; None: nothing.
+        beyond: Whether bytes behind the buffer were touched.
+    """
+
+    result: int
+    count: int | None
+    written: bytes | None
+    beyond: bool
+
+
+class MockRuntime:
+    """Selects the mock runtime for the Khronos loader of this process, and plays its agent.
+
+        with MockRuntime() as runtime:
+            instance = xr.create_instance(...)
+            ...
+            assert runtime.call("MyApp_Echo", {"input": "hi"}) == "hi"
+            xr.destroy_instance(instance)
+
+    It works where `xr` cannot be imported, and without any loader too:
+    `create_instance` and `get_instance_proc_addr` reach the runtime's library itself.
+
+    Args:
+        extension: Whether the runtime offers XR_METAX1_agentic_external_tool.
+        numbers: The extension's numbers that this host expects, by their names in the
+            header; others stay as they were built.
+        destroy_waits: xrDestroyInstance waits for running callbacks without a limit.
+            Else it gives up after 5 seconds, and leaves their threads behind.
+        pump_budget: Seconds that main-thread tools may take in a frame.
+        display_period: Seconds from frame to frame.
+
+    Raises:
+        MockRuntimeError: On entering: another MockRuntime is entered, or the loader holds
+            another runtime with a living instance.
+        NativeBuildMissingError: On entering: the runtime's library is not built.
+        ValueError: On entering: an option or number cannot be used.
+    """
+
+    _entered: MockRuntime | None = None
+
+    def __init__(
+        self,
+        *,
+        extension: bool = True,
+        numbers: Mapping[str, int] | None = None,
+        destroy_waits: bool = False,
+        pump_budget: float | None = None,
+        display_period: float | None = None,
+    ) -> None:
+        self._options = {"offer_extension": int(extension), "destroy_waits": int(destroy_waits)}
+        if pump_budget is not None:
+            self._options["pump_budget_ns"] = int(pump_budget * 1e9)
+        if display_period is not None:
+            self._options["display_period_ns"] = int(display_period * 1e9)
+        self._numbers = dict(numbers or {})
+        self._variable: str | None = None
+        self._loader: loader.Loader | None = None
+        self._host_control: control.HostControl | None = None
+
+    # ---- selecting it
+
+    def __enter__(self) -> Self:
+        if MockRuntime._entered is not None:
+            raise MockRuntimeError("A MockRuntime is entered already; leave it first. One process has one loader.")
+        host_control = control.load()
+        host_control.reset()
+        for name, value in {**self._options, **self._numbers}.items():
+            setter = host_control.set_option if name in self._options else host_control.set_number
+            setter(name, value)
+        self._variable = os.environ.get(RUNTIME_VARIABLE)
+        os.environ[RUNTIME_VARIABLE] = str(host.manifest_path())
+        self._host_control = host_control
+        try:
+            self._loader = loader.load()
+        except LoaderNotFoundError:
+            self._loader = None  # the library itself can still be used
+        try:
+            if self._loader is not None and not self._held_by_loader():
+                self._release_loader()
+                if not self._held_by_loader():
+                    raise MockRuntimeError(_OTHER_RUNTIME)
+        except BaseException:
+            self._leave()
+            raise
+        MockRuntime._entered = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        MockRuntime._entered = None
+        try:
+            if self._loader is not None and not self._control.instances():
+                self._control.reset()  # a fault must not be what the release meets
+                self._release_loader()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._control.reset()
+        self._host_control = None
+        if self._variable is None:
+            os.environ.pop(RUNTIME_VARIABLE, None)
+        else:
+            os.environ[RUNTIME_VARIABLE] = self._variable
+
+    def _held_by_loader(self) -> bool:
+        """Tell whether the loader asks this runtime; asking makes it hold a runtime."""
+        assert self._loader is not None
+        function = "xrEnumerateInstanceExtensionProperties"
+        before = self._control.function_calls(function)
+        try:
+            loader.instance_extensions(self._loader.get_instance_proc_addr)
+        except AgenticError as error:
+            raise MockRuntimeError(f"The OpenXR loader does not load the mock runtime: {error}") from error
+        return self._control.function_calls(function) > before
+
+    def _release_loader(self) -> None:
+        """Make the loader let go of a runtime: it does so when an instance is destroyed."""
+        assert self._loader is not None
+        try:
+            instance = raw_instance.create(self._loader.get_instance_proc_addr)
+        except ResultError as error:
+            raise MockRuntimeError(f"{_OTHER_RUNTIME} ({error})") from error
+        raw_instance.destroy(self._loader.get_instance_proc_addr, instance)
+
+    @property
+    def _control(self) -> control.HostControl:
+        if self._host_control is None:
+            raise MockRuntimeError("This MockRuntime is not entered; use it in a with statement.")
+        return self._host_control
+
+    # ---- an instance without a loader
+
+    @property
+    def get_instance_proc_addr(self) -> int:
+        """Address of the runtime's own xrGetInstanceProcAddr, past any loader."""
+        return raw_instance.negotiate(host.library_path())
+
+    def create_instance(self, extensions: list[str] | None = None) -> int:
+        """Create an instance on the runtime's library itself, and return its handle.
+
+        Unlike the loader, the library allows several at once. Destroy it with `destroy_instance`.
+
+        Args:
+            extensions: Names of extensions to enable; None: this one and XR_MND_headless.
+
+        Raises:
+            ResultError: xrCreateInstance failed.
+        """
+        names = [extension_name(), "XR_MND_headless"] if extensions is None else extensions
+        return raw_instance.create(self.get_instance_proc_addr, names)
+
+    def destroy_instance(self, instance: int) -> None:
+        """Destroy an instance that `create_instance` made.
+
+        Raises:
+            ResultError: xrDestroyInstance failed.
+        """
+        raw_instance.destroy(self.get_instance_proc_addr, instance)
+
+    @property
+    def instances(self) -> list[int]:
+        """Handles of the living instances, oldest first, as the runtime itself knows them."""
+        return self._control.instances()
+
+    # ---- what the host knows
+
+    def tools(self, *, instance: int = 0) -> list[MockTool]:
+        """Return every registered tool, in order of registration.
+
+        Args:
+            instance: One of `instances`; 0: the newest living one.
+
+        Raises:
+            MockRuntimeError: There is no such instance.
+        """
+        return [_mock_tool(tool) for tool in self._control.tools(instance)]
+
+    def tool(self, name: str, *, instance: int = 0) -> MockTool:
+        """Return one registered tool.
+
+        Raises:
+            MockRuntimeError: There is no such tool, or no such instance.
+        """
+        tools = self.tools(instance=instance)
+        for tool in tools:
+            if tool.name == name:
+                return tool
+        raise MockRuntimeError(f"No tool {name!r} is registered; there are: {[tool.name for tool in tools]}.")
+
+    def statistic(self, name: str, *, instance: int = 0) -> int:
+        """Return one of the host's counters (their names are in host_control.h)."""
+        return self._control.statistic(name, instance=instance)
+
+    def function_calls(self, function: str) -> int:
+        """Return how often an OpenXR function of the runtime was called in this process."""
+        return self._control.function_calls(function)
+
+    # ---- playing the agent
+
+    def call(
+        self,
+        name: str,
+        arguments: Arguments = None,
+        *,
+        thread: str | None = None,
+        timeout: float = CALL_TIMEOUT_SECONDS,
+        instance: int = 0,
+    ) -> str:
+        """Play one agent call, both halves of it, and return the text that the agent gets.
+
+        On the instance's thread it pumps while it waits, as the app's frame loop would.
+
+        Args:
+            name: Name of the tool.
+            arguments: JSON text as it is, or a mapping to be written as JSON; None: a NULL pointer.
+            thread: None: where the tool wants to run. Else: past the queue, on the native
+                thread of that name, which the runtime keeps.
+            timeout: Seconds.
+            instance: One of `instances`; 0: the newest living one.
+
+        Raises:
+            MockCallError: The call brought no result.
+            MockRuntimeError: There is no such instance.
+        """
+        answer = self._control.call(name, _argument_bytes(arguments), thread=thread, timeout=timeout, instance=instance)
+        if answer.status is not CallStatus.DONE:
+            raise MockCallError(name, answer.status, answer.result, answer.text)
+        return answer.text
+
+    def raw_call(
+        self,
+        tool: str | MockTool,
+        arguments: Arguments = None,
+        capacity: int | None = None,
+        *,
+        thread: str | None = None,
+        null_buffer: bool = False,
+        null_count: bool = False,
+        instance: int = 0,
+    ) -> RawResult:
+        """Make exactly one C call of a tool's callback, past the queue.
+
+        Args:
+            tool: A tool's name; or a MockTool, also one of an instance that is gone.
+            arguments: As for `call`.
+            capacity: Bytes of the buffer; None: a NULL buffer and capacity 0.
+            thread: None: the calling thread. Else the native thread of that name, which
+                the runtime keeps until the instance is destroyed.
+            null_buffer: Pass a NULL buffer with that capacity.
+            null_count: Pass a NULL count pointer.
+            instance: One of `instances`; 0: the newest living one.
+
+        Raises:
+            MockRuntimeError: There is no such tool, or no such instance.
+        """
+        known = tool if isinstance(tool, MockTool) else self.tool(tool, instance=instance)
+        raw = self._control.raw_call(
+            known.callback,
+            known.user_data,
+            _argument_bytes(arguments),
+            capacity=capacity or 0,
+            thread=thread,
+            null_buffer=null_buffer or capacity is None,
+            null_count=null_count,
+            instance=instance,
+        )
+        return RawResult(
+            raw.result,
+            None if raw.count == control.COUNT_UNTOUCHED else raw.count,
+            raw.buffer[: raw.written] if raw.written else None,
+            raw.wrote_beyond,
+        )
+
+    def flood(self, name: str, arguments: Arguments = None, *, threads: int = 1, instance: int = 0) -> None:
+        """Let native threads call a tool over and over, until the instance or the process ends."""
+        self._control.flood(name, _argument_bytes(arguments), threads=threads, instance=instance)
+
+    def fail(self, function: str, result: int, times: int = 1, *, lookup: bool = False) -> None:
+        """Make the next calls of an OpenXR function fail.
+
+        Args:
+            function: For example ``"xrWaitFrame"``.
+            result: The XrResult to return instead of doing anything; any number.
+            times: How many calls.
+            lookup: Fail the look-ups of the function through xrGetInstanceProcAddr instead:
+                with 0 (XR_SUCCESS) they give NULL, with a failure they leave the pointer alone.
+
+        Raises:
+            ValueError: The runtime has no such function.
+        """
+        self._control.fail(function, result, times=times, lookup=lookup)
+
+
+_OTHER_RUNTIME = (
+    "The OpenXR loader of this process holds another runtime, and does not let go of it while an instance lives. "
+    "Destroy that instance, or enter MockRuntime before creating it."
+)
+
+
+def _argument_bytes(arguments: Arguments) -> bytes | None:
+    if arguments is None or isinstance(arguments, bytes):
+        return arguments
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return text.encode()
+
+
+def _mock_tool(tool: control.RegisteredTool) -> MockTool:
+    types = list(ParameterType)  # in the order that the extension documents
+    parameters = tuple(
+        ToolParameter(
+            parameter.name,
+            parameter.description,
+            types[parameter.type],
+            parameter.required,
+            item_type=None if parameter.item_type is None else types[parameter.item_type],
+            object_properties=parameter.object_properties if types[parameter.type] is ParameterType.OBJECT else None,
+        )
+        for parameter in tool.parameters
+    )
+    return MockTool(tool.name, tool.description, parameters, tool.main_thread, tool.callback, tool.user_data)
