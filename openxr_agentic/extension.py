@@ -20,6 +20,7 @@ AgenticExtension on the same living instance can open it again.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import threading
 import time
 import warnings
@@ -101,7 +102,7 @@ def _start() -> None:
     global _started  # noqa: PLW0603
     from openxr_agentic._native import ffi, lib
 
-    if not lib.oxa_in_main_interpreter():
+    if not _in_main_interpreter():
         raise UnsupportedInterpreterError(
             "AgenticExtension works in the main interpreter only: native callbacks cannot enter a subinterpreter. "
             "Register the tools from the main interpreter."
@@ -117,6 +118,16 @@ def _start() -> None:
         lib.oxa_python_start(id(report), threading.main_thread().ident)
         atexit.register(lib.oxa_gate_close, int(EXIT_WAIT_SECONDS * 1e9))
         _started = True
+
+
+def _in_main_interpreter() -> bool:
+    """Tell whether this is the interpreter that PyGILState_Ensure enters: the main one, always."""
+    # Not through cffi: that lets go of this interpreter's thread state first.
+    api = ctypes.pythonapi
+    api.PyInterpreterState_Get.restype = ctypes.c_void_p
+    api.PyInterpreterState_GetID.argtypes = [ctypes.c_void_p]
+    api.PyInterpreterState_GetID.restype = ctypes.c_int64
+    return bool(api.PyInterpreterState_GetID(api.PyInterpreterState_Get()) == 0)
 
 
 class AgenticExtension:

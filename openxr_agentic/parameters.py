@@ -172,19 +172,18 @@ def check_description(field: str, description: str, *, truncate: bool = False) -
     Raises:
         DefinitionError: It is too long and not to be truncated, or not text that the field can hold.
     """
-    if truncate and isinstance(description, str):
-        fitting = truncate_text(description, MAX_DESCRIPTION_BYTES)
-        if fitting != description:
-            size = len(description.encode("utf-8", "surrogatepass"))
-            warnings.warn(
-                f"{field} was cut from {size} to {len(fitting.encode('utf-8', 'surrogatepass'))} bytes "
-                f"(limit {MAX_DESCRIPTION_BYTES}).",
-                stacklevel=3,
-            )
-            description = fitting
-    return _check_text(
-        field, description, MAX_DESCRIPTION_BYTES, advice="Shorten it, or pass truncate=True to have it cut."
-    )
+    if not truncate:
+        advice = "Shorten it, or pass truncate=True to have it cut."
+        return _check_text(field, description, MAX_DESCRIPTION_BYTES, advice=advice)
+    _check_text(field, description, None)
+    fitting = truncate_text(description, MAX_DESCRIPTION_BYTES)
+    if fitting != description:
+        warnings.warn(
+            f"{field} was cut from {len(description.encode())} to {len(fitting.encode())} bytes "
+            f"(limit {MAX_DESCRIPTION_BYTES}).",
+            stacklevel=3,
+        )
+    return fitting
 
 
 def truncate_text(text: str, limit: int) -> str:
@@ -192,14 +191,14 @@ def truncate_text(text: str, limit: int) -> str:
 
     Never ends inside a character, nor between a character and the combining
     marks, joiners and modifiers that belong to it.
+
+    Raises:
+        UnicodeEncodeError: The text has a lone surrogate.
     """
-    data = text.encode("utf-8", "surrogatepass")
+    data = text.encode()
     if len(data) <= limit:
         return text
-    # A byte of the form 10xxxxxx continues a character: step back to its start.
-    while limit > 0 and data[limit] & 0xC0 == 0x80:
-        limit -= 1
-    fitting = data[:limit].decode("utf-8", "surrogatepass")
+    fitting = data[:limit].decode("utf-8", "ignore")  # what is ignored is the character that the limit cuts into
     cut = len(fitting)
     while 0 < cut < len(text) and (_continues(text[cut]) or text[cut - 1] == "\u200d"):
         cut -= 1
@@ -216,7 +215,7 @@ def _continues(character: str) -> bool:
     )
 
 
-def _check_text(field: str, text: str, limit: int, *, advice: str) -> str:
+def _check_text(field: str, text: str, limit: int | None, *, advice: str = "") -> str:
     if not isinstance(text, str):
         raise DefinitionError(f"{field} must be a str, not {type(text).__name__}.")
     try:
@@ -230,7 +229,7 @@ def _check_text(field: str, text: str, limit: int, *, advice: str) -> str:
         raise DefinitionError(
             f"{field} has a NUL character at byte {data.index(0)}: the host would read only what stands before it."
         )
-    if len(data) > limit:
+    if limit is not None and len(data) > limit:
         raise DefinitionError(f"{field} has {len(data)} bytes of UTF-8; the limit is {limit}. {advice}")
     return text
 
@@ -255,7 +254,7 @@ def _object_properties(where: str, kind: ParameterType, properties: str | Mappin
     schema: Any = {} if properties is None else properties
     if isinstance(properties, str):
         # Before the JSON reader: its message for these would not name the field.
-        _check_text(field, properties, len(properties) * 4, advice="")
+        _check_text(field, properties, None)
         try:
             schema = json.loads(properties, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:

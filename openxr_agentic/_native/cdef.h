@@ -99,7 +99,6 @@ typedef struct {
 extern "Python+C" int32_t oxa_enter_thread(void);
 
 void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident);
-int oxa_in_main_interpreter(void);
 OxaTool* oxa_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner, int takes_bytes);
 void oxa_tool_release(OxaTool* tool);
 void oxa_raise_on_return(uintptr_t exception_class);

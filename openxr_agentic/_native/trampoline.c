@@ -34,13 +34,6 @@ void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident) {
     PyGILState_Release(state);
 }
 
-int oxa_in_main_interpreter(void) {
-    PyGILState_STATE state = PyGILState_Ensure();
-    int is_main = PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
-    PyGILState_Release(state);
-    return is_main;
-}
-
 OxaTool* oxa_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner, int takes_bytes) {
     OxaTool* tool = malloc(sizeof *tool);
     if (tool == NULL) return NULL;

@@ -30,8 +30,4 @@ void oxa_tool_release(OxaTool* tool);
  * raise this exception class there. */
 void oxa_raise_on_return(uintptr_t exception_class);
 
-/* 1: the calling Python code runs in the main interpreter, the only one that
- * PyGILState_Ensure can enter. */
-int oxa_in_main_interpreter(void);
-
 #endif

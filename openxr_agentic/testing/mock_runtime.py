@@ -80,7 +80,7 @@ class RawResult(NamedTuple):
     """
 
     result: int
-    count: int | None
+    count: int | None  # type: ignore[assignment]  # the extension's word, before tuple.count
     written: bytes | None
     beyond: bool
 
@@ -152,10 +152,7 @@ class MockRuntime:
         except LoaderNotFoundError:
             self._loader = None  # the library itself can still be used
         try:
-            if self._loader is not None and not self._held_by_loader():
-                self._release_loader()
-                if not self._held_by_loader():
-                    raise MockRuntimeError(_OTHER_RUNTIME)
+            self._claim_loader()
         except BaseException:
             self._leave()
             raise
@@ -180,6 +177,14 @@ class MockRuntime:
             os.environ.pop(RUNTIME_VARIABLE, None)
         else:
             os.environ[RUNTIME_VARIABLE] = self._variable
+
+    def _claim_loader(self) -> None:
+        """Make the loader ask this runtime, whichever it asked before."""
+        if self._loader is None or self._held_by_loader():
+            return
+        self._release_loader()
+        if not self._held_by_loader():
+            raise MockRuntimeError(_OTHER_RUNTIME)
 
     def _held_by_loader(self) -> bool:
         """Tell whether the loader asks this runtime; asking makes it hold a runtime."""

@@ -1,0 +1,115 @@
+"""The click group: what all commands have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openxr_agentic import __version__
+from openxr_agentic.cli import missing_extra
+from openxr_agentic.cli.console import log_to_stderr
+from openxr_agentic.errors import AgenticError
+from openxr_agentic.mcp.ports import choose_port, listen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PORT_HELP = "Port of 127.0.0.1, or 0 for any free one.  [default: AGENTICXR_MCP_PORT, else 8720]"
+
+
+class _Group(click.Group):
+    """Turns the library's exceptions, which are written for people, into one line and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AgenticError as error:
+            raise click.ClickException(str(error)) from error
+
+
+class _RunFailure(click.ClickException):
+    """`run` itself failed, not the command; env(1), nohup(1) and timeout(1) answer alike."""
+
+    exit_code = 125
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 success, 1 failure (said on stderr), 2 wrong usage; `run` has its own.",
+)
+@click.version_option(__version__)
+def command() -> None:
+    """Let AI agents call the tools of an OpenXR app, also without a headset."""
+    log_to_stderr()
+
+
+def _require_server() -> None:
+    if complaint := missing_extra("mcp", "uvicorn"):
+        raise click.ClickException(complaint)
+
+
+@command.command()
+@click.option("--port", help=PORT_HELP)
+@click.option("--app", metavar="NAME|PID", help="Which app, when there are several.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object.")
+def serve(port: str | None, app: str | None, as_json: bool) -> None:
+    """Serve the tools of a running app to MCP clients.
+
+    The app must run with OPENXR_AGENTIC_CHANNEL set, under a host of this
+    package. One that is not there yet is waited for, and one that is started
+    again is found again.
+
+    Ends with exit code 0 on Ctrl-C and SIGTERM.
+    """
+    _require_server()
+    listener = listen(choose_port(port))
+    from openxr_agentic.cli.serve import serve_app
+
+    serve_app(listener, app, as_json=as_json)
+
+
+@command.command(context_settings={"allow_interspersed_args": False})
+@click.option("--port", help=PORT_HELP)
+@click.argument("app_command", metavar="COMMAND...", nargs=-1, required=True)
+@click.pass_context
+def run(ctx: click.Context, port: str | None, app_command: Sequence[str]) -> None:
+    r"""Run COMMAND without a headset and serve its tools.
+
+    COMMAND is an OpenXR app; it gets this package's mock runtime, and nothing in
+    it has to change. Write -- before it.
+
+    \b
+    Exit codes: that of COMMAND, 128 + n when signal n ended it;
+    125 the server could not start, 126 COMMAND cannot be executed,
+    127 COMMAND was not found.
+    """
+    if complaint := missing_extra("mcp", "uvicorn"):
+        raise _RunFailure(complaint)
+    try:
+        listener = listen(choose_port(port))
+        from openxr_agentic.cli.run import run_app
+
+        code = run_app(app_command, listener)
+    except AgenticError as error:
+        raise _RunFailure(str(error)) from error
+    ctx.exit(code)
+
+
+@command.command()
+@click.option("--serve", "keep_serving", is_flag=True, help="Then keep serving, for your own client.")
+@click.option("--port", help="Port of 127.0.0.1.  [default: a free one; with --serve as for serve]")
+@click.pass_context
+def demo(ctx: click.Context, keep_serving: bool, port: str | None) -> None:
+    """Show the whole path, from an agent to an OpenXR app.
+
+    Starts a headless app and its server, and calls the tools as an agent does.
+
+    Exit code 0 only when every answer was the right one.
+    """
+    _require_server()
+    chosen = choose_port("0" if port is None and not keep_serving else port)
+    from openxr_agentic.cli.demo import show
+
+    ctx.exit(show(chosen, keep_serving=keep_serving))

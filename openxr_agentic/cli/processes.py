@@ -1,0 +1,103 @@
+"""Child processes that never outlive the command, and signals that end it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+END_SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What a user or a system sends to end a command."""
+
+END_SECONDS: Final = 5.0
+"""How long a child may take to end by itself."""
+
+
+@contextmanager
+def on_end_signals(handler: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Call `handler` in the running event loop for each signal that should end the command."""
+    loop = asyncio.get_running_loop()
+    installed = []
+    for number in END_SIGNALS:
+        # Windows has no signal handlers in event loops; there Ctrl-C interrupts asyncio.run.
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, handler, signal.Signals(number))
+            installed.append(number)
+    try:
+        yield
+    finally:
+        for number in installed:
+            loop.remove_signal_handler(number)
+
+
+class Child:
+    """A process of the command's own, whose output is kept for the case that it fails.
+
+    Attributes:
+        name: What it is called in messages.
+        process: The process; its stdout is a pipe when it was asked for.
+    """
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, output: BinaryIO) -> None:
+        self.name = name
+        self.process = process
+        self._output = output
+
+    def output(self, lines: int = 40) -> str:
+        """Return the last lines that it wrote."""
+        self._output.seek(0)
+        return "\n".join(self._output.read().decode(errors="replace").splitlines()[-lines:])
+
+    async def end(self) -> None:
+        """Ask it to end, wait, and kill it when it does not."""
+        if self.process.returncode is not None:
+            return
+        with suppress(ProcessLookupError):
+            self.process.terminate()
+        try:
+            await asyncio.wait_for(self.process.wait(), END_SECONDS)
+        except asyncio.TimeoutError:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+            await self.process.wait()
+
+
+@asynccontextmanager
+async def child(
+    name: str,
+    command: Sequence[str],
+    environment: Mapping[str, str] = os.environ,
+    *,
+    pipe_stdout: bool = False,
+) -> AsyncIterator[Child]:
+    """Start a process that is ended when the block is left, however it is left.
+
+    It is a session of its own: a Ctrl-C in the terminal reaches the command,
+    which then ends its children in order.
+
+    Args:
+        name: What it is called in messages.
+        command: The program and its arguments.
+        environment: All of its environment.
+        pipe_stdout: Whether its stdout can be read; else it is kept with its stderr.
+    """
+    with tempfile.TemporaryFile() as output:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env=dict(environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE if pipe_stdout else output,
+            stderr=output,
+            start_new_session=True,
+        )
+        started = Child(name, process, output)
+        try:
+            yield started
+        finally:
+            await started.end()

@@ -1,0 +1,78 @@
+/* The host core: what stands behind either front (mock runtime, API layer).
+ *
+ * One OxaHost for each XrInstance. It keeps the registered tools, runs agent
+ * calls on the right thread, and opens the control channel when it is asked
+ * for. It never touches Python. The path of an agent call:
+ *
+ *     channel.c or control.c -> queue.c (main-thread tools wait here for a pump)
+ *                            or workers.c (other tools: native threads of our own)
+ *                            -> invoke.c (the two-call idiom) -> the app's callback
+ */
+#ifndef OPENXR_AGENTIC_HOST_H_
+#define OPENXR_AGENTIC_HOST_H_ 1
+
+/* With -std=c11 the C library hides POSIX. Has to come before the first system
+ * header: a file that includes this one includes it first. */
+#if !defined(_WIN32) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE 1
+#endif
+
+#include <openxr_agentic/channel.h>
+#include <openxr_agentic/extension_names.h>
+#include <openxr_agentic/host_control.h>
+#include <openxr_agentic/platform.h>
+
+typedef struct OxaHost OxaHost;
+
+typedef struct OxaHostInfo {
+    XrInstance instance;
+    const char* application_name; /* UTF-8; copied */
+    const char* front;            /* "mock runtime 0.1.0"; a literal */
+} OxaHostInfo;
+
+/* The calling thread becomes the main thread. Never NULL but out of memory. A
+ * channel that was asked for and cannot be opened is reported on stderr, and
+ * the app goes on without one. */
+OxaHost* oxa_host_create(const OxaHostInfo* info);
+
+/* No new call starts, waiting ones are answered OXA_CALL_CLOSING, running ones
+ * are waited for (option "destroy_waits"), threads are joined, the channel is
+ * closed and its socket removed. May be called from inside a tool: the call
+ * that is running on this thread is not waited for, and memory it still needs
+ * is freed when it returns. */
+void oxa_host_destroy(OxaHost* host);
+
+/* A front that calls into a host on one thread while another may destroy it
+ * keeps the host's memory with these. They keep nothing else: a host that is
+ * being destroyed refuses. */
+void oxa_host_retain(OxaHost* host);
+void oxa_host_release(OxaHost* host);
+
+/* xrAgenticRegisterExternalToolMETAX1. XR_ERROR_VALIDATION_FAILURE for anything
+ * that a strict host can refuse: wrong structure types, a NULL pointer, text
+ * without a NUL or not valid UTF-8, an empty tool or parameter name, an enum out
+ * of range (item type only read for ARRAY, object properties only for OBJECT),
+ * isRequired neither 0 nor 1, unknown flag bits, two parameters of one name, a
+ * tool name that is taken, more than OXA_MAX_PARAMETERS parameters, a next
+ * pointer that is not NULL. The reason goes to stderr when
+ * OPENXR_AGENTIC_HOST_LOG is set. */
+XrResult oxa_host_register_tool(OxaHost* host, const OxaToolRegisterInfo* info);
+#define OXA_MAX_PARAMETERS 64
+
+/* The front's hooks for main-thread tools. All return at once on any thread but
+ * the main one, and inside a tool; with nothing queued they cost an atomic load. */
+void oxa_host_wait_frame(OxaHost* host);                         /* in xrWaitFrame, before it sleeps */
+void oxa_host_poll_event(OxaHost* host);                         /* in xrPollEvent */
+void oxa_host_session_running(OxaHost* host, int running);       /* after xrBeginSession, xrEndSession */
+
+/* Options in force for instances created from now on (host_control.h). */
+int64_t oxa_option(const char* name);
+
+/* Faults that tests asked for. 1: *result holds what to return instead of doing
+ * anything. With none armed, an atomic load. Counts the call as well. */
+int oxa_fault(const char* function, XrResult* result);
+int oxa_fault_lookup(const char* function, XrResult* result);
+/* The front tells the core its function names, for `fail` and `function_calls`. */
+void oxa_faults_know(const char* const* functions, uint32_t count);
+
+#endif

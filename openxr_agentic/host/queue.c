@@ -1,0 +1,113 @@
+/* The main thread's lane, and the pump that the front's hooks drive.
+ *
+ * The app's frame loop pays for what runs here, so a frame runs calls only until
+ * its budget is spent: at least one, and the rest in later frames, in order. */
+#include "core.h"
+
+#include <stdlib.h>
+
+static void pump(OxaHost* host) {
+    uint32_t ran = 0;
+    int over_budget = 0;
+    int64_t begun = oxa_now_ns();
+    oxa_host_retain(host); /* a tool may destroy the instance */
+    oxa_lock(&host->mutex);
+    OxaCall* call;
+    while (!over_budget && (call = oxa_call_take(host, &host->main)) != NULL) {
+        oxa_unlock(&host->mutex);
+        oxa_call_run(host, call);
+        ++ran;
+        oxa_lock(&host->mutex);
+        over_budget = oxa_now_ns() - begun >= host->pump_budget_ns;
+    }
+    if (ran > 0) ++host->counters.pumps;
+    if (over_budget && host->main.count > 0) ++host->counters.pumps_over_budget;
+    oxa_unlock(&host->mutex);
+    oxa_host_release(host);
+}
+
+void oxa_queue_run_until(OxaHost* host, OxaCall* wanted) {
+    OxaCall* call;
+    oxa_lock(&host->mutex);
+    while (!wanted->settled && (call = oxa_call_take(host, &host->main)) != NULL) {
+        oxa_unlock(&host->mutex);
+        oxa_call_run(host, call);
+        oxa_lock(&host->mutex);
+    }
+    oxa_unlock(&host->mutex);
+}
+
+/* A forked child has a copy of the queue, but the calls are its parent's. */
+static int something_to_run(OxaHost* host) {
+    return atomic_load(&host->main_waiting) > 0 && !oxa_inside_tool() && oxa_process_id() == host->process;
+}
+
+void oxa_host_wait_frame(OxaHost* host) {
+    if (oxa_thread_number() != host->main_thread) {
+        if (!atomic_load(&host->frames_elsewhere)) atomic_store(&host->frames_elsewhere, 1);
+        return;
+    }
+    if (!something_to_run(host)) return;
+    atomic_store(&host->frames_elsewhere, 0);
+    pump(host);
+}
+
+/* Whether xrPollEvent, not xrWaitFrame, is the call that runs tools. */
+static int polls_pump(const OxaHost* host) {
+    return !atomic_load(&host->session_running) || atomic_load(&host->frames_elsewhere);
+}
+
+void oxa_host_poll_event(OxaHost* host) {
+    if (oxa_thread_number() != host->main_thread || !something_to_run(host) || !polls_pump(host)) return;
+    int64_t now = oxa_now_ns();
+    /* Apps drain events in a loop: without this, each turn would spend a budget. */
+    if (host->last_poll_pump_ns != 0 && now - host->last_poll_pump_ns < host->display_period_ns) return;
+    host->last_poll_pump_ns = now;
+    pump(host);
+}
+
+void oxa_host_session_running(OxaHost* host, int running) {
+    atomic_store(&host->session_running, running != 0);
+    atomic_store(&host->frames_elsewhere, 0);
+}
+
+static const OxaCall* running_on_main(const OxaHost* host) {
+    for (const OxaCall* call = host->running.first; call != NULL; call = call->next) {
+        if (call->runner == host->main_thread && call->tool != NULL) return call;
+    }
+    return NULL;
+}
+
+char* oxa_queue_say_late(const OxaHost* host, const OxaCall* call) {
+    const char* tool = call->tool == NULL ? "the callback" : call->tool->description.name;
+    double milliseconds = (double)call->timeout_ns / 1e6;
+    if (call->state == OXA_STATE_RUNNING) {
+        return oxa_format("%s did not return within %g ms. It still runs; its result will be dropped.", tool,
+                          milliseconds);
+    }
+    if (call->lane != &host->main) {
+        return oxa_format("%s did not start within %g ms, and was withdrawn: all threads that could run it are busy "
+                          "with other calls.",
+                          tool, milliseconds);
+    }
+    const OxaCall* busy = running_on_main(host);
+    if (busy != NULL) {
+        return oxa_format("%s did not start within %g ms, and was withdrawn: %s still runs on the app's main thread.",
+                          tool, milliseconds, busy->tool->description.name);
+    }
+    if (host->counters.pumps > call->pumps_before) {
+        return oxa_format("%s did not start within %g ms, and was withdrawn: the calls before it took the budget of "
+                          "%g ms of every frame.",
+                          tool, milliseconds, (double)host->pump_budget_ns / 1e6);
+    }
+    if (!polls_pump(host)) {
+        return oxa_format("%s did not start within %g ms, and was withdrawn: the app does not call xrWaitFrame on its "
+                          "main thread, the one that created the OpenXR instance.",
+                          tool, milliseconds);
+    }
+    return oxa_format("%s did not start within %g ms, and was withdrawn: the app does not call xrPollEvent on its main "
+                      "thread, the one that created the OpenXR instance (%s).",
+                      tool, milliseconds,
+                      atomic_load(&host->session_running) ? "its xrWaitFrame is on another thread"
+                                                          : "no session is running");
+}

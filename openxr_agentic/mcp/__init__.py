@@ -1,0 +1,15 @@
+"""The agent's server: an app's tools over MCP.
+
+It lives in a process beside the app and knows the app only by its control
+channel (`openxr_agentic.host.channel`), so it serves an app in any language
+and outlives the app's restarts.
+
+    ports       which port to listen on, and who holds it
+    app_link    the connection to the app: found, lost and found again
+    schemas     the extension's parameters as a JSON schema
+    answers     how a call ended, as an MCP result
+    server      tools/list, tools/call and list_changed
+    transports  streamable HTTP and HTTP+SSE on one loopback port
+
+Everything but `ports` and `schemas` needs the extra ``mcp``.
+"""

@@ -1,0 +1,96 @@
+"""One fake app, the agent's server and official MCP clients, in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcp import Client
+from mcp.client.sse import sse_client
+
+from openxr_agentic.mcp.app_link import AppLink
+from openxr_agentic.mcp.ports import listen
+from openxr_agentic.mcp.server import AgentServer
+from openxr_agentic.mcp.transports import Endpoints, serve
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+
+    from mcp.client.session import MessageHandlerFnT
+
+LIMIT_SECONDS = 90.0
+
+T = TypeVar("T")
+
+
+def run(scenario: Coroutine[Any, Any, T]) -> T:
+    """Run a test's scenario; one that hangs fails instead."""
+    return asyncio.run(asyncio.wait_for(scenario, LIMIT_SECONDS))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another task or process is about to do."""
+    while not condition():  # noqa: ASYNC110 - most conditions are another process's
+        await asyncio.sleep(0.005)
+
+
+async def echo(arguments: str) -> str:
+    """A tool that answers with its arguments."""
+    return arguments
+
+
+class Gate:
+    """A tool that answers only when the test opens it."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def __call__(self, arguments: str) -> str:
+        self.entered.set()
+        await self.opened.wait()
+        return "opened"
+
+
+@dataclass
+class Serving:
+    """A running server."""
+
+    link: AppLink
+    endpoints: Endpoints
+
+    def client(
+        self,
+        transport: str = "http",
+        mode: str = "auto",
+        on_message: MessageHandlerFnT | None = None,
+    ) -> Client:
+        """Return an official client, not yet entered: transport "http" or "sse"."""
+        server = sse_client(self.endpoints.sse) if transport == "sse" else self.endpoints.http
+        return Client(server, mode=mode, message_handler=on_message)
+
+
+@asynccontextmanager
+async def serving(wanted: str | None = None) -> AsyncIterator[Serving]:
+    """Serve whatever app there is on a free port until the block ends."""
+    link = AppLink(wanted)
+    listener = listen(0)
+    endpoints = Endpoints.of(listener)
+    stop = asyncio.Event()
+    following = asyncio.ensure_future(link.run())
+    server = asyncio.ensure_future(serve(AgentServer(link), listener, stop))
+    try:
+        yield Serving(link, endpoints)
+    finally:
+        stop.set()
+        await server
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+
+async def until_connected(server: Serving) -> None:
+    """Wait until the server has found its app."""
+    await until(lambda: server.link.connected)

@@ -1,0 +1,180 @@
+"""``openxr-agentic serve``, as a process, in front of a fake app."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("click")
+pytest.importorskip("rich")
+
+from typing import TYPE_CHECKING
+
+from agent_harness import echo, run, until
+from cli_harness import environment, finished, line_with, started
+from fake_app import FakeApp
+from mcp import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A runtime folder of this test's own, with a path short enough for a socket."""
+    with TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_serve_prints_its_addresses_as_json_and_serves_there(folder: Path) -> None:
+    app = FakeApp(name="Cube World")
+    app.add("tool", echo)
+
+    async def scenario() -> None:
+        env = environment(folder)
+        async with (
+            app.running(folder),
+            started("serve", "--port", "0", "--json", env=env) as server,
+        ):
+            assert server.stdout is not None
+            addresses = json.loads(await server.stdout.readline())
+            assert addresses["http"] == f"http://127.0.0.1:{addresses['port']}/mcp"
+            assert addresses["sse"] == f"http://127.0.0.1:{addresses['port']}/sse"
+            await line_with(server.stderr, "connected to Cube World")
+            async with Client(addresses["http"]) as client:
+                assert [tool.name for tool in (await client.list_tools()).tools] == ["tool"]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_serve_with_success_and_without_a_traceback(folder: Path, number: signal.Signals) -> None:
+    async def scenario() -> None:
+        async with started("serve", "--port", "0", "--json", env=environment(folder)) as server:
+            assert server.stdout is not None
+            address = json.loads(await server.stdout.readline())["http"]
+            async with Client(address) as client:  # a client that is connected must not hold it up
+                await client.list_tools()
+                server.send_signal(number)
+                _, stderr = await server.communicate()
+            assert server.returncode == 0
+            assert stderr == b""
+
+    run(scenario())
+
+
+def test_serve_follows_the_app_that_is_asked_for(folder: Path) -> None:
+    one = FakeApp(name="One")
+    two = FakeApp(name="Two", pid=os.getppid())
+
+    async def scenario() -> None:
+        env = environment(folder)
+        async with one.running(folder), two.running(folder):
+            async with started("serve", "--port", "0", "--app", "Two", env=env) as server:
+                await line_with(server.stderr, "connected to Two")
+            async with started("serve", "--port", "0", env=env) as server:
+                complaint = await line_with(server.stderr, "Several apps")
+                assert "One" in complaint
+                assert "--app" in complaint
+
+    run(scenario())
+
+
+def test_serve_says_when_the_app_goes_and_comes_back(folder: Path) -> None:
+    app = FakeApp(name="Cube World")
+
+    async def scenario() -> None:
+        async with started("serve", "--port", "0", env=environment(folder)) as server:
+            for _ in range(2):
+                async with app.running(folder):
+                    await line_with(server.stderr, "connected to Cube World")
+                    await until(lambda: app.clients == 1)
+                await line_with(server.stderr, "Cube World went away")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("value", ["abc", "70000", "80", "-1", "8_720", "\uff19\uff10\uff10\uff10", "1e4", "9" * 5000])
+def test_a_port_that_is_none_is_an_error_that_names_value_range_and_default(folder: Path, value: str) -> None:
+    async def scenario() -> None:
+        env = environment(folder, AGENTICXR_MCP_PORT=value)
+        code, stdout, stderr = await finished("serve", env=env)
+        assert (code, stdout) == (1, "")
+        for words in ("AGENTICXR_MCP_PORT", value, "1024 to 65535", "8720"):
+            assert words in stderr
+        assert "Traceback" not in stderr
+        code, _, stderr = await finished("serve", f"--port={value}", env=environment(folder))
+        assert code == 1
+        assert f"--port is '{value}'" in stderr
+
+    run(scenario())
+
+
+def test_a_port_from_the_environment_is_used_and_the_option_wins(folder: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+
+    async def scenario() -> None:
+        env = environment(folder, AGENTICXR_MCP_PORT=str(port))
+        async with started("serve", "--json", env=env) as server:
+            assert server.stdout is not None
+            assert json.loads(await server.stdout.readline())["port"] == port
+            async with started("serve", "--json", "--port", "0", env=env) as other:
+                assert other.stdout is not None
+                assert json.loads(await other.stdout.readline())["port"] != port
+
+    run(scenario())
+
+
+def test_a_taken_port_is_an_error_that_names_it_and_its_holder(folder: Path) -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as holder:
+            port = holder.getsockname()[1]
+            code, _, stderr = await finished("serve", "--port", str(port), env=environment(folder))
+        assert code == 1
+        assert f"Port {port} is taken" in stderr
+        assert "--port" in stderr
+        if sys.platform == "linux":
+            assert f"(process {os.getpid()})" in stderr
+
+    run(scenario())
+
+
+def test_without_the_extras_the_command_says_what_to_install() -> None:
+    script = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys({missing!r}))\n"
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "import openxr_agentic.cli as cli\n"
+        "cli.find_spec = lambda name: None if name in {missing!r} else found(name)\n"
+        "sys.argv = ['openxr-agentic', 'serve']\n"
+        "cli.main()\n"
+    )
+    for missing in (["click", "rich"], ["mcp"], ["uvicorn"]):
+        ended = subprocess.run(
+            [sys.executable, "-c", script.format(missing=missing)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 1
+        assert " and ".join(missing) in ended.stderr
+        assert "pip install 'openxr-agentic[cli,mcp]'" in ended.stderr
+        assert "Traceback" not in ended.stderr
+
+
+def test_the_command_line_is_imported_without_the_mcp_package() -> None:
+    script = "import sys, openxr_agentic.cli; print('mcp' in sys.modules, 'click' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["False", "False"]

@@ -1,0 +1,87 @@
+"""The interpreter's end, while native threads of the host still call tools."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROGRAM = """
+import sys
+import openxr_agentic as agentic
+from openxr_agentic.testing import MockRuntime
+
+runtime = MockRuntime().__enter__()
+instance = runtime.create_instance()
+extension = agentic.AgenticExtension(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)
+ran = 0
+def tool(arguments):
+    global ran
+    ran += 1
+    return arguments
+extension.register_tool("tool", "Floods.", None, tool)
+runtime.flood("tool", threads=3)
+while ran < 100:
+    pass
+{ending}
+"""
+
+ENDINGS = {
+    "the end of the script": "",
+    "sys.exit": "sys.exit(0)",
+    "closed before": "extension.close()",
+    "destroyed before": "runtime.destroy_instance(instance)",
+    "a thread that still runs Python": (
+        "import threading, time\n"
+        "threading.Thread(target=lambda: [time.sleep(0.001) for _ in range(5)], daemon=True).start()"
+    ),
+}
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_fifty_exits_with_native_threads_calling_are_clean(ending):
+    for _ in range(50 // len(ENDINGS)):
+        done = run(PROGRAM.format(ending=ENDINGS[ending]))
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_after_the_exit_gate_a_call_fails_without_running_the_tool():
+    program = PROGRAM.replace('runtime.flood("tool", threads=3)\nwhile ran < 100:\n    pass\n', "").format(
+        ending="import atexit, os\n"
+        "known = runtime.tool('tool')\n"
+        "agentic.extension.atexit.unregister(agentic.extension.atexit)\n"
+        "from openxr_agentic._native import lib\n"
+        "assert lib.oxa_gate_close(0) == 1\n"
+        "print(runtime.raw_call(known, capacity=100), ran)\n"
+    )
+    done = run(program)
+    assert done.stdout.strip() == "RawResult(result=-2, count=0, written=None, beyond=False) 0", done
+
+
+def test_a_tool_that_does_not_return_delays_the_exit_by_a_bounded_time():
+    stuck = "    ran += 1\n    if ran > 50: __import__('time').sleep(600)\n"
+    program = PROGRAM.replace("    ran += 1\n", stuck).replace("while ran < 100", "while ran < 51")
+    began = time.monotonic()
+    done = run(program.format(ending=""))
+    # The bound is 2 s; what is asserted is only that it is one.
+    assert time.monotonic() - began < 50
+    assert done.returncode in (0, -6, -11), done  # a thread inside Python at the end is the interpreter's own risk
+
+
+def test_forking_a_process_with_tools_leaves_the_parent_working():
+    if not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
+    program = PROGRAM.replace('runtime.flood("tool", threads=3)\nwhile ran < 100:\n    pass\n', "").format(
+        ending="import os\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(0)\n"
+        "os.waitpid(child, 0)\n"
+        "print(runtime.call('tool', '{}'))\n"
+    )
+    done = run(program)
+    assert done.stdout.strip() == "{}", done

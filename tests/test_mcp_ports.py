@@ -1,0 +1,67 @@
+"""Which port is chosen, and what is said of one that cannot be had."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+import pytest
+
+from openxr_agentic.errors import ConfigurationError
+from openxr_agentic.mcp.ports import PortError, choose_port, listen, port_holder
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "port"),
+    [
+        (None, {}, 8720),
+        (None, {"AGENTICXR_MCP_PORT": ""}, 8720),
+        (None, {"AGENTICXR_MCP_PORT": " 9000 "}, 9000),
+        ("9001", {"AGENTICXR_MCP_PORT": "9000"}, 9001),
+        (9002, {"AGENTICXR_MCP_PORT": "abc"}, 9002),
+        ("0", {}, 0),
+        ("1024", {}, 1024),
+        ("65535", {}, 65535),
+    ],
+)
+def test_the_option_wins_over_the_environment_over_the_default(
+    option: str | int | None, environment: dict[str, str], port: int
+) -> None:
+    assert choose_port(option, environment) == port
+
+
+@pytest.mark.parametrize("value", ["1023", "65536", "-1", "+9000", "9_000", "9000.0", "0x2328", "9" * 5000])
+def test_a_value_that_is_no_usable_port_is_named_with_its_source(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="AGENTICXR_MCP_PORT") as caught:
+        choose_port(None, {"AGENTICXR_MCP_PORT": value})
+    assert repr(value) in str(caught.value)
+    with pytest.raises(ConfigurationError, match="--port"):
+        choose_port(value)
+
+
+def test_a_free_port_is_listened_on_at_loopback_without_nagles_delay() -> None:
+    with listen(0) as listener:
+        host, port = listener.getsockname()
+        assert (host, port > 0) == ("127.0.0.1", True)
+        # asyncio asks for this before it sets TCP_NODELAY on what it accepts.
+        assert listener.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a port")
+def test_a_taken_port_is_an_error_that_names_its_holder() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        assert f"(process {os.getpid()})" in (port_holder(port) or "")
+        with pytest.raises(PortError, match=rf"Port {port} is taken by .*\(process {os.getpid()}\)"):
+            listen(port)
+    assert port_holder(port) is None
+
+
+def test_a_port_can_be_listened_on_again_right_after_its_server_ended() -> None:
+    with listen(0) as first, socket.create_connection(first.getsockname()) as client:
+        address = first.getsockname()
+        accepted, _ = first.accept()
+        accepted.close()  # the side that closes first keeps the address for minutes
+        client.recv(1)
+    listen(address[1]).close()
