@@ -102,8 +102,10 @@ class Stream:
             self._frames += self._splitter.feed(data)
         return self._frames.pop(0)
 
-    def close(self):
+    async def close(self):
         self.writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self.writer.wait_closed()
 
 
 def text(value):

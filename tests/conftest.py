@@ -3,7 +3,15 @@
 import pytest
 
 import openxr_agentic as agentic
+from openxr_agentic import extension as extension_module
 from openxr_agentic.testing import MockRuntime
+
+
+@pytest.fixture(autouse=True)
+def no_parked_tools():
+    """Closed tools stay parked in the process; a test must not meet those of another."""
+    yield
+    extension_module._forget(lambda _key: True)
 
 
 @pytest.fixture

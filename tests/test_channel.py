@@ -402,7 +402,7 @@ def test_what_is_no_frame_ends_only_that_connection(app, greet, data):
             stream = await Stream.open(app, greet=greet)
             stream.send(data)
             assert await stream.frame() is None
-            stream.close()
+            await stream.close()
             assert (await other.call("echo", "fine")).text == "fine"
 
     asyncio.run(run())
@@ -417,7 +417,7 @@ def test_a_request_of_an_unknown_type_is_answered_with_an_error(app):
         assert "does not know" in decode_error(frame.payload)
         stream.send(call_frame(6, b"echo"))
         assert (await stream.frame()).id == 6
-        stream.close()
+        await stream.close()
 
     asyncio.run(run())
 
@@ -443,7 +443,7 @@ def test_frames_may_arrive_in_any_pieces(app):
             await asyncio.sleep(0)
         results = [decode_result((await stream.frame()).payload).text for _ in range(2)]
         assert results == ["one", "two"]
-        stream.close()
+        await stream.close()
 
     asyncio.run(run())
 
@@ -459,7 +459,7 @@ def test_an_id_that_is_under_way_is_refused(app):
         assert decode_result((await stream.frame()).payload).text == "passed"
         stream.send(call_frame(9, b"echo", b"again"))
         assert decode_result((await stream.frame()).payload).text == "again"
-        stream.close()
+        await stream.close()
 
     asyncio.run(run())
 
@@ -474,7 +474,7 @@ def test_a_cancelled_call_is_answered_once(app):
         app.tell("resume")
         stream.send(call_frame(6, b"echo", b"next"))
         assert (await stream.frame()).id == 6
-        stream.close()
+        await stream.close()
 
     asyncio.run(run())
 
@@ -497,7 +497,7 @@ def test_a_client_that_does_not_read_is_dropped(app):
             while await greedy.frame() is not None:
                 frames += 1
             assert frames < 4
-            greedy.close()
+            await greedy.close()
 
     asyncio.run(run())
 
@@ -517,9 +517,16 @@ def test_too_many_clients_are_turned_away_and_the_others_stay(app):
 # ---- apps that misbehave
 
 
+async def end(writer):
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
 def test_an_app_that_sends_no_frames_is_hung_up_on(folder):
     async def serve(_reader, writer):
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        await end(writer)
 
     async def run():
         async with await asyncio.start_unix_server(serve, folder / "s"):
@@ -533,6 +540,7 @@ def test_an_answer_that_cannot_be_read_fails_the_request(folder):
     async def serve(reader, writer):
         await reader.read(100)
         writer.write(encode(HELLO, 1, b"short"))
+        await end(writer)
 
     async def run():
         async with await asyncio.start_unix_server(serve, folder / "s"):
