@@ -47,7 +47,7 @@ def app(start):
 
 
 async def until(condition):
-    while not await condition():
+    while not await condition():  # noqa: ASYNC110 - the condition is in another process
         await asyncio.sleep(0.001)
 
 

@@ -140,10 +140,11 @@ def test_what_the_host_may_call_is_kept_when_nobody_refers_to_the_extension(runt
 def test_close_waits_for_a_running_tool_without_holding_the_gil(attach, instance, runtime, gate, in_background):
     extension = attach(instance)
     extension.register_tool("tool", "", None, gate, main_thread=False)
+    extension.register_tool("probe", "", None, echo, main_thread=False)
     call = in_background(lambda: runtime.raw_call("tool", capacity=100, thread="host"))
     assert gate.entered.wait(60)
     closing = in_background(extension.close)
-    while runtime.raw_call("tool", '{"late":1}', 100) != REFUSED:
+    while runtime.raw_call("probe", capacity=100) != REFUSED:
         pass  # until close has begun
     gate.leave.set()
     assert closing() is True

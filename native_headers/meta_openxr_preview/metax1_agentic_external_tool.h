@@ -27,8 +27,8 @@ extern "C" {
 #define OXA_NUMBERS_ARE_ASSUMED 1
 
 #define XR_METAX1_agentic_external_tool 1
-#define XR_METAX1_agentic_external_tool_SPEC_VERSION 1                                         /* assumed */
-#define XR_METAX1_AGENTIC_EXTERNAL_TOOL_EXTENSION_NAME "XR_METAX1_agentic_external_tool"      /* documented */
+#define XR_METAX1_agentic_external_tool_SPEC_VERSION 1                                   /* assumed */
+#define XR_METAX1_AGENTIC_EXTERNAL_TOOL_EXTENSION_NAME "XR_METAX1_agentic_external_tool" /* documented */
 
 /* Field sizes in bytes, terminating NUL included. */
 #define XR_MAX_AGENTIC_EXTERNAL_TOOL_NAME_SIZE_METAX1 64                /* documented: 63 usable */

@@ -17,9 +17,9 @@
 typedef struct OxaToolParameterDescription {
     char name[OXA_NAME_SIZE];
     char description[OXA_DESCRIPTION_SIZE];
-    int32_t type;      /* 0 string, 1 number, 2 boolean, 3 array, 4 object */
-    int32_t required;  /* 0 or 1 */
-    int32_t item_type; /* as type; -1 when it is no array */
+    int32_t type;                                       /* 0 string, 1 number, 2 boolean, 3 array, 4 object */
+    int32_t required;                                   /* 0 or 1 */
+    int32_t item_type;                                  /* as type; -1 when it is no array */
     char object_properties[OXA_OBJECT_PROPERTIES_SIZE]; /* empty when it is no object */
 } OxaToolParameterDescription;
 
@@ -41,11 +41,11 @@ typedef struct OxaAgentCall {
     const char* thread;    /* NULL: where the tool wants it; else the kept native thread of that name, past the queue */
     int64_t timeout_ns;
     /* out */
-    int32_t status;     /* OXA_CALL_... of channel.h */
-    XrResult result;    /* of the last C call */
-    uint32_t c_calls;   /* how many C calls it took */
+    int32_t status;      /* OXA_CALL_... of channel.h */
+    XrResult result;     /* of the last C call */
+    uint32_t c_calls;    /* how many C calls it took */
     uint64_t text_bytes; /* without the NUL */
-    char* text;         /* NUL-terminated, never NULL; freed with free_text */
+    char* text;          /* NUL-terminated, never NULL; freed with free_text */
 } OxaAgentCall;
 
 /* Exactly one C call of a callback, past the queue. */
@@ -59,10 +59,10 @@ typedef struct OxaRawCall {
     int32_t null_count;    /* 1: the count pointer is NULL */
     /* out */
     XrResult result;
-    uint32_t count;       /* as the callback left it; OXA_COUNT_UNTOUCHED before */
-    uint32_t written;     /* bytes from the buffer's start up to the last one that was changed; 0: none */
-    int32_t beyond;       /* 1: guard bytes behind the buffer were changed */
-    char* buffer;         /* capacity bytes as they are after the call, or NULL; freed with free_text */
+    uint32_t count;   /* as the callback left it; OXA_COUNT_UNTOUCHED before */
+    uint32_t written; /* bytes from the buffer's start up to the last one that was changed; 0: none */
+    int32_t beyond;   /* 1: guard bytes behind the buffer were changed */
+    char* buffer;     /* capacity bytes as they are after the call, or NULL; freed with free_text */
 } OxaRawCall;
 #define OXA_COUNT_UNTOUCHED 0xC0DEC0DEu
 

@@ -217,22 +217,42 @@ typedef XrFlags64 XrInputSourceLocalizedNameFlags;
 
 /* Geometry */
 
-typedef struct XrVector2f { float x, y; } XrVector2f;
-typedef struct XrVector3f { float x, y, z; } XrVector3f;
-typedef struct XrQuaternionf { float x, y, z, w; } XrQuaternionf;
-typedef struct XrPosef { XrQuaternionf orientation; XrVector3f position; } XrPosef;
-typedef struct XrFovf { float angleLeft, angleRight, angleUp, angleDown; } XrFovf;
-typedef struct XrExtent2Df { float width, height; } XrExtent2Df;
-typedef struct XrOffset2Di { int32_t x, y; } XrOffset2Di;
-typedef struct XrExtent2Di { int32_t width, height; } XrExtent2Di;
-typedef struct XrRect2Di { XrOffset2Di offset; XrExtent2Di extent; } XrRect2Di;
+typedef struct XrVector2f {
+    float x, y;
+} XrVector2f;
+typedef struct XrVector3f {
+    float x, y, z;
+} XrVector3f;
+typedef struct XrQuaternionf {
+    float x, y, z, w;
+} XrQuaternionf;
+typedef struct XrPosef {
+    XrQuaternionf orientation;
+    XrVector3f position;
+} XrPosef;
+typedef struct XrFovf {
+    float angleLeft, angleRight, angleUp, angleDown;
+} XrFovf;
+typedef struct XrExtent2Df {
+    float width, height;
+} XrExtent2Df;
+typedef struct XrOffset2Di {
+    int32_t x, y;
+} XrOffset2Di;
+typedef struct XrExtent2Di {
+    int32_t width, height;
+} XrExtent2Di;
+typedef struct XrRect2Di {
+    XrOffset2Di offset;
+    XrExtent2Di extent;
+} XrRect2Di;
 
 /* What most structures begin with: their own type, and the next one of a
  * chain. The runtime writes to an OUT structure and only reads an IN one. */
-#define OXA_IN  \
+#define OXA_IN            \
     XrStructureType type; \
     const void* next;
-#define OXA_OUT \
+#define OXA_OUT           \
     XrStructureType type; \
     void* next;
 
@@ -318,7 +338,9 @@ typedef struct XrEventDataBuffer {
 } XrEventDataBuffer;
 #define XR_MAX_EVENT_DATA_SIZE sizeof(XrEventDataBuffer)
 
-typedef struct XR_MAY_ALIAS XrEventDataBaseHeader { OXA_IN } XrEventDataBaseHeader;
+typedef struct XR_MAY_ALIAS XrEventDataBaseHeader {
+    OXA_IN
+} XrEventDataBaseHeader;
 
 typedef struct XrEventDataEventsLost {
     OXA_IN
@@ -398,7 +420,9 @@ typedef struct XrView {
     XrFovf fov;
 } XrView;
 
-typedef struct XrFrameWaitInfo { OXA_IN } XrFrameWaitInfo;
+typedef struct XrFrameWaitInfo {
+    OXA_IN
+} XrFrameWaitInfo;
 
 typedef struct XrFrameState {
     OXA_OUT
@@ -407,7 +431,9 @@ typedef struct XrFrameState {
     XrBool32 shouldRender;
 } XrFrameState;
 
-typedef struct XrFrameBeginInfo { OXA_IN } XrFrameBeginInfo;
+typedef struct XrFrameBeginInfo {
+    OXA_IN
+} XrFrameBeginInfo;
 
 typedef struct XR_MAY_ALIAS XrCompositionLayerBaseHeader {
     OXA_IN
@@ -497,13 +523,19 @@ typedef struct XrSwapchainCreateInfo {
     uint32_t mipCount;
 } XrSwapchainCreateInfo;
 
-typedef struct XR_MAY_ALIAS XrSwapchainImageBaseHeader { OXA_OUT } XrSwapchainImageBaseHeader;
-typedef struct XrSwapchainImageAcquireInfo { OXA_IN } XrSwapchainImageAcquireInfo;
+typedef struct XR_MAY_ALIAS XrSwapchainImageBaseHeader {
+    OXA_OUT
+} XrSwapchainImageBaseHeader;
+typedef struct XrSwapchainImageAcquireInfo {
+    OXA_IN
+} XrSwapchainImageAcquireInfo;
 typedef struct XrSwapchainImageWaitInfo {
     OXA_IN
     XrDuration timeout;
 } XrSwapchainImageWaitInfo;
-typedef struct XrSwapchainImageReleaseInfo { OXA_IN } XrSwapchainImageReleaseInfo;
+typedef struct XrSwapchainImageReleaseInfo {
+    OXA_IN
+} XrSwapchainImageReleaseInfo;
 
 /* Actions */
 
@@ -609,7 +641,9 @@ typedef struct XrHapticActionInfo {
     XrPath subactionPath;
 } XrHapticActionInfo;
 
-typedef struct XR_MAY_ALIAS XrHapticBaseHeader { OXA_IN } XrHapticBaseHeader;
+typedef struct XR_MAY_ALIAS XrHapticBaseHeader {
+    OXA_IN
+} XrHapticBaseHeader;
 
 typedef struct XrHapticVibration {
     OXA_IN

@@ -144,9 +144,8 @@ static XrResult report_failure(const OxaTool* tool, OxaStage stage, const char* 
     static const char fallback[] = "Error: the tool failed, and so did the description of its error.";
     PyObject* exception = take_exception();
     PyObject* number = PyLong_FromLong((long)stage);
-    PyObject* said = number == NULL ? NULL
-                                    : PyObject_CallFunctionObjArgs(failure_handler, tool->owner, exception, number,
-                                                                   NULL);
+    PyObject* said =
+        number == NULL ? NULL : PyObject_CallFunctionObjArgs(failure_handler, tool->owner, exception, number, NULL);
     Py_XDECREF(number);
     const char* text = fallback;
     Py_ssize_t bytes = (Py_ssize_t)sizeof fallback - 1;

@@ -36,11 +36,14 @@ def app_environment(label: str) -> dict[str, str]:
     Args:
         label: By which the app's channel is told from others.
     """
-    return {
+    environment = {
         **os.environ,
         "XR_RUNTIME_JSON": str(manifest_path()),
         "OPENXR_AGENTIC_CHANNEL": label,
     }
+    # Corrections for another host: the mock runtime expects the numbers that it was built with.
+    environment.pop("OPENXR_AGENTIC_NUMBERS", None)
+    return environment
 
 
 def new_label(prefix: str) -> str:

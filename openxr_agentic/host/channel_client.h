@@ -23,8 +23,8 @@ typedef struct OxaClient {
     uint64_t revision_told;
     int64_t next_deadline_ns; /* no call is due before; < 0: none at all */
 
-    OxaMutex mutex; /* guards everything below */
-    int gone;       /* nothing is sent any more */
+    OxaMutex mutex;     /* guards everything below */
+    int gone;           /* nothing is sent any more */
     unsigned char* out; /* what the socket did not take yet */
     size_t out_start;
     size_t out_end;

@@ -169,13 +169,20 @@ static int64_t statistic(XrInstance instance, const char* name) {
 static void free_text(char* text) { free(text); }
 
 static const OxaHostControl control = {
-    sizeof(OxaHostControl), OXA_HOST_CONTROL_VERSION,
-    oxa_options_set,        oxa_numbers_set,
-    reset,                  oxa_faults_arm,
-    oxa_host_instances,     oxa_function_calls,
-    tool_count,             tool_at,
-    call_tool,              raw_call,
-    flood,                  statistic,
+    sizeof(OxaHostControl),
+    OXA_HOST_CONTROL_VERSION,
+    oxa_options_set,
+    oxa_numbers_set,
+    reset,
+    oxa_faults_arm,
+    oxa_host_instances,
+    oxa_function_calls,
+    tool_count,
+    tool_at,
+    call_tool,
+    raw_call,
+    flood,
+    statistic,
     free_text,
 };
 

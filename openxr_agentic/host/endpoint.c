@@ -113,9 +113,10 @@ static char* fill_address(struct sockaddr_un* address, const char* path) {
         strcpy(address->sun_path, path);
         return NULL;
     }
-    return oxa_format("the socket's path %s is longer than the system's limit of %zu bytes; set XDG_RUNTIME_DIR to a "
-                      "folder with a shorter path",
-                      path, sizeof address->sun_path - 1);
+    return oxa_format(
+        "the socket's path %s is longer than the system's limit of %zu bytes; set XDG_RUNTIME_DIR to a "
+        "folder with a shorter path",
+        path, sizeof address->sun_path - 1);
 }
 
 /* 1: somebody answers at that socket, or might. */

@@ -61,9 +61,9 @@ XrResult oxa_host_register_tool(OxaHost* host, const OxaToolRegisterInfo* info);
 
 /* The front's hooks for main-thread tools. All return at once on any thread but
  * the main one, and inside a tool; with nothing queued they cost an atomic load. */
-void oxa_host_wait_frame(OxaHost* host);                         /* in xrWaitFrame, before it sleeps */
-void oxa_host_poll_event(OxaHost* host);                         /* in xrPollEvent */
-void oxa_host_session_running(OxaHost* host, int running);       /* after xrBeginSession, xrEndSession */
+void oxa_host_wait_frame(OxaHost* host);                   /* in xrWaitFrame, before it sleeps */
+void oxa_host_poll_event(OxaHost* host);                   /* in xrPollEvent */
+void oxa_host_session_running(OxaHost* host, int running); /* after xrBeginSession, xrEndSession */
 
 /* Options in force for instances created from now on (host_control.h). */
 int64_t oxa_option(const char* name);

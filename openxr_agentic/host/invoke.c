@@ -29,8 +29,8 @@ static int32_t fail(OxaOutcome* outcome, char* text) {
 /* 0: `bytes` can be allocated and asked for. */
 static int check_size(OxaOutcome* outcome, uint32_t bytes, const char* call) {
     if (bytes == 0) {
-        return fail(outcome, oxa_format("The tool's callback set no size (or 0) in its %s; the size includes the NUL.",
-                                        call));
+        return fail(outcome,
+                    oxa_format("The tool's callback set no size (or 0) in its %s; the size includes the NUL.", call));
     }
     if (bytes > OXA_MAX_TEXT_BYTES) {
         return fail(outcome, oxa_format("The tool's callback asked for %u bytes in its %s; %u is the most.", bytes,
@@ -62,8 +62,8 @@ static int ask_size(OxaToolCallback callback, void* user_data, const char* argum
     ++outcome->c_calls;
     /* The documented answer is XR_SUCCESS; Meta's own wrapper gives the other. */
     if (outcome->result != XR_SUCCESS && outcome->result != XR_ERROR_SIZE_INSUFFICIENT) {
-        return fail(outcome, oxa_format("The tool's callback returned XrResult %d to the size query.",
-                                        (int)outcome->result));
+        return fail(outcome,
+                    oxa_format("The tool's callback returned XrResult %d to the size query.", (int)outcome->result));
     }
     return check_size(outcome, *count, "size query");
 }

@@ -40,8 +40,8 @@ static int64_t budget_of_environment(int64_t otherwise) {
     if (*end == 0 && isfinite(milliseconds) && milliseconds >= 0 && milliseconds <= 10000) {
         return (int64_t)(milliseconds * 1e6);
     }
-    oxa_report("OPENXR_AGENTIC_PUMP_BUDGET_MS=%s is not a number of milliseconds from 0 to 10000; %g ms is used",
-               text, (double)otherwise / 1e6);
+    oxa_report("OPENXR_AGENTIC_PUMP_BUDGET_MS=%s is not a number of milliseconds from 0 to 10000; %g ms is used", text,
+               (double)otherwise / 1e6);
     return otherwise;
 }
 
@@ -70,20 +70,27 @@ typedef struct Number {
 #define ENTRY(name, of_header) {name, (int64_t)(of_header), NOT_SET}
 #define PREFIX "XR_AGENTIC_EXTERNAL_TOOL_"
 
-enum { PARAMETER_STRUCTURE, REGISTER_INFO_STRUCTURE, STRING, NUMBER, BOOLEAN, ARRAY, OBJECT, MAIN_THREAD_BIT };
+enum {
+    PARAMETER_STRUCTURE,
+    REGISTER_INFO_STRUCTURE,
+    TYPE_STRING,
+    TYPE_NUMBER,
+    TYPE_BOOLEAN,
+    TYPE_ARRAY,
+    TYPE_OBJECT,
+    MAIN_THREAD_BIT
+};
 
 static Number numbers[] = {
-    [PARAMETER_STRUCTURE] =
-        ENTRY("XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1", OXA_TYPE_TOOL_PARAMETER),
+    [PARAMETER_STRUCTURE] = ENTRY("XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1", OXA_TYPE_TOOL_PARAMETER),
     [REGISTER_INFO_STRUCTURE] =
         ENTRY("XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTER_INFO_METAX1", OXA_TYPE_TOOL_REGISTER_INFO),
-    [STRING] = ENTRY(PREFIX "PARAMETER_TYPE_STRING_METAX1", OXA_PARAMETER_TYPE_STRING),
-    [NUMBER] = ENTRY(PREFIX "PARAMETER_TYPE_NUMBER_METAX1", OXA_PARAMETER_TYPE_NUMBER),
-    [BOOLEAN] = ENTRY(PREFIX "PARAMETER_TYPE_BOOLEAN_METAX1", OXA_PARAMETER_TYPE_BOOLEAN),
-    [ARRAY] = ENTRY(PREFIX "PARAMETER_TYPE_ARRAY_METAX1", OXA_PARAMETER_TYPE_ARRAY),
-    [OBJECT] = ENTRY(PREFIX "PARAMETER_TYPE_OBJECT_METAX1", OXA_PARAMETER_TYPE_OBJECT),
-    [MAIN_THREAD_BIT] =
-        ENTRY(PREFIX "CALLBACK_INFO_APPLICATION_MAIN_THREAD_BIT_METAX1", OXA_MAIN_THREAD_BIT),
+    [TYPE_STRING] = ENTRY(PREFIX "PARAMETER_TYPE_STRING_METAX1", OXA_PARAMETER_TYPE_STRING),
+    [TYPE_NUMBER] = ENTRY(PREFIX "PARAMETER_TYPE_NUMBER_METAX1", OXA_PARAMETER_TYPE_NUMBER),
+    [TYPE_BOOLEAN] = ENTRY(PREFIX "PARAMETER_TYPE_BOOLEAN_METAX1", OXA_PARAMETER_TYPE_BOOLEAN),
+    [TYPE_ARRAY] = ENTRY(PREFIX "PARAMETER_TYPE_ARRAY_METAX1", OXA_PARAMETER_TYPE_ARRAY),
+    [TYPE_OBJECT] = ENTRY(PREFIX "PARAMETER_TYPE_OBJECT_METAX1", OXA_PARAMETER_TYPE_OBJECT),
+    [MAIN_THREAD_BIT] = ENTRY(PREFIX "CALLBACK_INFO_APPLICATION_MAIN_THREAD_BIT_METAX1", OXA_MAIN_THREAD_BIT),
 };
 
 static int64_t number(int which) {
@@ -92,10 +99,11 @@ static int64_t number(int which) {
 }
 
 OxaNumbers oxa_numbers(void) {
-    OxaNumbers now = {number(PARAMETER_STRUCTURE),
-                      number(REGISTER_INFO_STRUCTURE),
-                      {number(STRING), number(NUMBER), number(BOOLEAN), number(ARRAY), number(OBJECT)},
-                      (uint64_t)number(MAIN_THREAD_BIT)};
+    OxaNumbers now = {
+        number(PARAMETER_STRUCTURE),
+        number(REGISTER_INFO_STRUCTURE),
+        {number(TYPE_STRING), number(TYPE_NUMBER), number(TYPE_BOOLEAN), number(TYPE_ARRAY), number(TYPE_OBJECT)},
+        (uint64_t)number(MAIN_THREAD_BIT)};
     return now;
 }
 

@@ -78,6 +78,25 @@ static const OxaCall* running_on_main(const OxaHost* host) {
     return NULL;
 }
 
+/* Why a call that waits did not get its turn, in new memory. */
+static char* why_waiting(const OxaHost* host, const OxaCall* call) {
+    if (call->lane != &host->main) return oxa_format("all threads that could run it are busy with other calls");
+    const OxaCall* busy = running_on_main(host);
+    if (busy != NULL) return oxa_format("%s still runs on the app's main thread", busy->tool->description.name);
+    if (host->counters.pumps > call->pumps_before) {
+        return oxa_format("the calls before it took the budget of %g ms of every frame",
+                          (double)host->pump_budget_ns / 1e6);
+    }
+    const char* missing = polls_pump(host) ? "xrPollEvent" : "xrWaitFrame";
+    const char* because = "a session is running";
+    if (polls_pump(host)) {
+        because =
+            atomic_load(&host->session_running) ? "its xrWaitFrame is on another thread" : "no session is running";
+    }
+    return oxa_format("the app does not call %s on its main thread, the one that created the OpenXR instance (%s)",
+                      missing, because);
+}
+
 char* oxa_queue_say_late(const OxaHost* host, const OxaCall* call) {
     const char* tool = call->tool == NULL ? "the callback" : call->tool->description.name;
     double milliseconds = (double)call->timeout_ns / 1e6;
@@ -85,29 +104,9 @@ char* oxa_queue_say_late(const OxaHost* host, const OxaCall* call) {
         return oxa_format("%s did not return within %g ms. It still runs; its result will be dropped.", tool,
                           milliseconds);
     }
-    if (call->lane != &host->main) {
-        return oxa_format("%s did not start within %g ms, and was withdrawn: all threads that could run it are busy "
-                          "with other calls.",
-                          tool, milliseconds);
-    }
-    const OxaCall* busy = running_on_main(host);
-    if (busy != NULL) {
-        return oxa_format("%s did not start within %g ms, and was withdrawn: %s still runs on the app's main thread.",
-                          tool, milliseconds, busy->tool->description.name);
-    }
-    if (host->counters.pumps > call->pumps_before) {
-        return oxa_format("%s did not start within %g ms, and was withdrawn: the calls before it took the budget of "
-                          "%g ms of every frame.",
-                          tool, milliseconds, (double)host->pump_budget_ns / 1e6);
-    }
-    if (!polls_pump(host)) {
-        return oxa_format("%s did not start within %g ms, and was withdrawn: the app does not call xrWaitFrame on its "
-                          "main thread, the one that created the OpenXR instance.",
-                          tool, milliseconds);
-    }
-    return oxa_format("%s did not start within %g ms, and was withdrawn: the app does not call xrPollEvent on its main "
-                      "thread, the one that created the OpenXR instance (%s).",
-                      tool, milliseconds,
-                      atomic_load(&host->session_running) ? "its xrWaitFrame is on another thread"
-                                                          : "no session is running");
+    char* reason = why_waiting(host, call);
+    char* text = oxa_format("%s did not start within %g ms, and was withdrawn: %s.", tool, milliseconds,
+                            reason == NULL ? "no memory" : reason);
+    free(reason);
+    return text;
 }

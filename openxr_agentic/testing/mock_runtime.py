@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openxr_agentic import host, loader
 from openxr_agentic.availability import extension_name
 from openxr_agentic.errors import AgenticError, LoaderNotFoundError, ResultError, result_name
+from openxr_agentic.header_numbers import numbers_in_force
 from openxr_agentic.host import control
 from openxr_agentic.host.frames import CallStatus
 from openxr_agentic.parameters import ParameterType, ToolParameter
@@ -100,7 +101,7 @@ class MockRuntime:
     Args:
         extension: Whether the runtime offers XR_METAX1_agentic_external_tool.
         numbers: The extension's numbers that this host expects, by their names in the
-            header; others stay as they were built.
+            header; for others those in force when it is entered (`numbers_in_force`).
         destroy_waits: xrDestroyInstance waits for running callbacks without a limit.
             Else it gives up after 5 seconds, and leaves their threads behind.
         pump_budget: Seconds that main-thread tools may take in a frame.
@@ -141,9 +142,11 @@ class MockRuntime:
             raise MockRuntimeError("A MockRuntime is entered already; leave it first. One process has one loader.")
         host_control = control.load()
         host_control.reset()
-        for name, value in {**self._options, **self._numbers}.items():
-            setter = host_control.set_option if name in self._options else host_control.set_number
-            setter(name, value)
+        for name, value in self._options.items():
+            host_control.set_option(name, value)
+        in_force = {name: number.value for name, number in numbers_in_force().items()}
+        for name, value in {**in_force, **self._numbers}.items():
+            host_control.set_number(name, value)
         self._variable = os.environ.get(RUNTIME_VARIABLE)
         os.environ[RUNTIME_VARIABLE] = str(host.manifest_path())
         self._host_control = host_control

@@ -114,7 +114,8 @@ static uint32_t pick(Player* player, uint32_t below) {
 }
 
 static void expect(Player* player, int right, const char* what) {
-    if (!right && player->wrong++ < 10) fprintf(stderr, "wrong: %s (call %llu)\n", what, (unsigned long long)player->calls);
+    if (!right && player->wrong++ < 10)
+        fprintf(stderr, "wrong: %s (call %llu)\n", what, (unsigned long long)player->calls);
 }
 
 static void close_tool(Player* player, int tool) {

@@ -56,13 +56,13 @@ static OxaToolRegisterInfo good_info(void) {
     return info;
 }
 
-#define REFUSED(change)                                                                              \
-    do {                                                                                             \
-        OxaToolRegisterInfo info = good_info();                                                      \
-        OxaToolParameter* first = strict_parameters;                                                 \
-        (void)first;                                                                                 \
-        change;                                                                                      \
-        CHECK(oxa_host_register_tool(strict_host, &info) == XR_ERROR_VALIDATION_FAILURE);            \
+#define REFUSED(change)                                                                   \
+    do {                                                                                  \
+        OxaToolRegisterInfo info = good_info();                                           \
+        OxaToolParameter* first = strict_parameters;                                      \
+        (void)first;                                                                      \
+        change;                                                                           \
+        CHECK(oxa_host_register_tool(strict_host, &info) == XR_ERROR_VALIDATION_FAILURE); \
     } while (0)
 
 static void registration_refuses_what_is_wrong(void) {
@@ -134,7 +134,7 @@ typedef struct Script {
     uint32_t fill_count;
     uint32_t growth; /* added to the wanted size by each refused fill */
     uint32_t refusals;
-    char seen[32];   /* arguments */
+    char seen[32]; /* arguments */
 } Script;
 
 static XrResult XRAPI_CALL scripted(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments,
@@ -184,8 +184,9 @@ static void an_exact_exchange_gives_the_text(void) {
 }
 
 static void a_size_query_may_answer_size_insufficient(void) {
-    play_and_check((Script){.query_result = INSUFFICIENT, .query_count = 4, .bytes = "abc", .written = 4, .fill_count = 4},
-                   DONE, "abc", 2);
+    play_and_check(
+        (Script){.query_result = INSUFFICIENT, .query_count = 4, .bytes = "abc", .written = 4, .fill_count = 4}, DONE,
+        "abc", 2);
 }
 
 static void a_result_may_be_shorter_than_announced(void) {
@@ -193,8 +194,9 @@ static void a_result_may_be_shorter_than_announced(void) {
 }
 
 static void a_result_that_grew_is_asked_for_again(void) {
-    play_and_check((Script){.query_count = 2, .growth = 1, .refusals = 2, .bytes = "abc", .written = 4, .fill_count = 4},
-                   DONE, "abc", 4);
+    play_and_check(
+        (Script){.query_count = 2, .growth = 1, .refusals = 2, .bytes = "abc", .written = 4, .fill_count = 4}, DONE,
+        "abc", 4);
 }
 
 static void a_result_that_never_fits_ends(void) {
@@ -210,16 +212,35 @@ static void broken_answers_fail_in_words(void) {
     play_and_check((Script){.query_count = 4, .bytes = "", .fill_result = XR_ERROR_RUNTIME_FAILURE}, FAILED, "-2", 2);
     play_and_check((Script){.query_count = 4, .bytes = "abc", .written = 4, .fill_count = 0}, FAILED, "wrote 0", 2);
     play_and_check((Script){.query_count = 4, .bytes = "abc", .written = 4, .fill_count = 9}, FAILED, "of 4", 2);
-    play_and_check((Script){.query_count = 4, .bytes = "abcd", .written = 4, .fill_count = 4}, FAILED, "end in a NUL", 2);
-    play_and_check((Script){.query_count = 4, .bytes = "a\0c", .written = 4, .fill_count = 4}, FAILED, "NUL after 1", 2);
-    play_and_check((Script){.query_count = 4, .bytes = "\xFF\xFF\xFF", .written = 4, .fill_count = 4}, FAILED, "UTF-8", 2);
+    play_and_check((Script){.query_count = 4, .bytes = "abcd", .written = 4, .fill_count = 4}, FAILED, "end in a NUL",
+                   2);
+    play_and_check((Script){.query_count = 4, .bytes = "a\0c", .written = 4, .fill_count = 4}, FAILED, "NUL after 1",
+                   2);
+    play_and_check((Script){.query_count = 4, .bytes = "\xFF\xFF\xFF", .written = 4, .fill_count = 4}, FAILED, "UTF-8",
+                   2);
 }
 
 static void only_shortest_utf8_without_surrogates_is_valid(void) {
-    static const char* const valid[] = {"", "plain text, longer than eight bytes", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80",
-                                        "\xED\x9F\xBF", "\xEE\x80\x80", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
-    static const char* const invalid[] = {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
-                                          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC2", "\xE1\x80", "12345678\xF1\x80\x80"};
+    static const char* const valid[] = {"",
+                                        "plain text, longer than eight bytes",
+                                        "\xC2\x80",
+                                        "\xDF\xBF",
+                                        "\xE0\xA0\x80",
+                                        "\xED\x9F\xBF",
+                                        "\xEE\x80\x80",
+                                        "\xF0\x90\x80\x80",
+                                        "\xF4\x8F\xBF\xBF"};
+    static const char* const invalid[] = {"\x80",
+                                          "\xC0\x80",
+                                          "\xC1\xBF",
+                                          "\xE0\x9F\xBF",
+                                          "\xED\xA0\x80",
+                                          "\xF0\x8F\xBF\xBF",
+                                          "\xF4\x90\x80\x80",
+                                          "\xF5\x80\x80\x80",
+                                          "\xC2",
+                                          "\xE1\x80",
+                                          "12345678\xF1\x80\x80"};
     for (size_t i = 0; i < sizeof valid / sizeof *valid; ++i) CHECK(oxa_is_utf8(valid[i], strlen(valid[i])));
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; ++i) CHECK(!oxa_is_utf8(invalid[i], strlen(invalid[i])));
 }

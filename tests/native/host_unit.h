@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                                        \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
+#define CHECK(condition)                                                                               \
+    do {                                                                                               \
+        if (!(condition)) {                                                                            \
             fprintf(stderr, "%s:%d: in %s: not true: %s\n", __FILE__, __LINE__, __func__, #condition); \
-            abort();                                                                            \
-        }                                                                                       \
+            abort();                                                                                   \
+        }                                                                                              \
     } while (0)
 
-#define RUN(test)                              \
-    do {                                       \
-        fprintf(stderr, "%s\n", #test);        \
-        test();                                \
+#define RUN(test)                                       \
+    do {                                                \
+        fprintf(stderr, "%s\n", #test);                 \
+        test();                                         \
         CHECK(host_control()->instances(NULL, 0) == 0); \
     } while (0)
 
 /* Waits for a condition; pytest's time limit ends one that never comes. */
-#define WAIT_UNTIL(condition)             \
-    do {                                  \
+#define WAIT_UNTIL(condition)                      \
+    do {                                           \
         while (!(condition)) oxa_sleep_ns(200000); \
     } while (0)
 
