@@ -104,8 +104,8 @@ def test_a_host_of_that_build_refuses_our_numbers(other_build):
     program = (
         "import openxr_agentic as agentic\n"
         "from openxr_agentic.testing import MockRuntime\n"
-        "agentic.override_numbers({'XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_META': 1000990000})\n"
         "with MockRuntime() as runtime:\n"
+        "    agentic.override_numbers({'XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_META': 1000990000})\n"
         "    instance = runtime.create_instance()\n"
         "    extension = agentic.AgenticExtension(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)\n"
         "    parameter = agentic.ToolParameter('p', '', agentic.ParameterType.STRING)\n"
