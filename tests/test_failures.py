@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -223,3 +225,50 @@ def test_failures_on_many_native_threads_each_get_their_own_text(extension, runt
     for thread in threads:
         thread.join()
     assert len(texts) == 8
+
+
+FRAME_LOOP = """
+import ctypes, signal, threading
+import xr
+import openxr_agentic as agentic
+from openxr_agentic.testing import MockCallError, MockRuntime
+
+def tool(arguments):
+    signal.raise_signal(signal.SIGINT)  # Ctrl-C, while the tool runs inside xrWaitFrame
+    return "not reached"
+
+with MockRuntime() as runtime:
+    names = agentic.enable_extension([xr.MND_HEADLESS_EXTENSION_NAME])
+    instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))
+    extension = agentic.AgenticExtension(instance)
+    extension.register_tool("tool", "Is interrupted.", None, tool)
+    system = xr.get_system(instance, xr.SystemGetInfo(xr.FormFactor.HEAD_MOUNTED_DISPLAY))
+    session = xr.create_session(instance, xr.SessionCreateInfo(system_id=system))
+    xr.poll_event(instance), xr.poll_event(instance)  # IDLE, READY
+    xr.begin_session(session, xr.SessionBeginInfo(xr.ViewConfigurationType.PRIMARY_STEREO))
+    answers = []
+    agent = threading.Thread(target=lambda: answers.append(runtime.call("tool", timeout=60)))
+    agent.start()
+    try:
+        while True:
+            frame = xr.wait_frame(session)
+            xr.begin_frame(session)
+            xr.end_frame(session, xr.FrameEndInfo(frame.predicted_display_time, xr.EnvironmentBlendMode.OPAQUE))
+    except KeyboardInterrupt:
+        print("interrupted")
+    agent.join()
+    print(answers)
+    print(extension.close())
+    xr.destroy_session(session)
+    xr.destroy_instance(instance)
+"""
+
+
+def test_ctrl_c_during_a_call_reaches_the_apps_frame_loop_and_everything_closes_cleanly():
+    done = subprocess.run([sys.executable, "-c", FRAME_LOOP], capture_output=True, text=True, timeout=100, check=False)
+    assert done.stdout.splitlines() == [
+        "interrupted",
+        "['Error: tool was interrupted: the app is being stopped.']",
+        "True",
+    ], done
+    assert (done.returncode, done.stderr) == (0, "")
