@@ -126,7 +126,9 @@ def not_enabled_error(get_instance_proc_addr: int, instance: int, said: str) -> 
     if offered:
         return ExtensionNotEnabledError(
             f"This instance was created without {extension_name()} ({said}). Enable it when you create the instance: "
-            "xr.InstanceCreateInfo(enabled_extension_names=openxr_agentic.enable_extension([...]))"
+            "xr.InstanceCreateInfo(enabled_extension_names=openxr_agentic.enable_extension([...])). If you did: it "
+            "was left out, with a warning, because the runtime that was active then did not offer it. Call "
+            "enable_extension just before create_instance; in a test, inside the MockRuntime block."
         )
     return ExtensionNotAvailableError(
         f"{runtime} does not offer {extension_name()} ({said}). Meta ships it in an API layer: enable that layer, "

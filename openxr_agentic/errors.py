@@ -167,6 +167,8 @@ class ToolError(AgenticError):
         tip: What the agent could do about it, if there is something.
     """
 
+    tip: str | None = None
+
     def __init__(self, message: str, *, tip: str | None = None) -> None:
         super().__init__(message)
         self.tip = tip

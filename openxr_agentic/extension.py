@@ -20,11 +20,13 @@ AgenticExtension on the same living instance can open it again.
 from __future__ import annotations
 
 import atexit
-import ctypes
+import math
+import os
 import threading
 import time
 import warnings
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from openxr_agentic import availability, header_numbers, loader
@@ -50,7 +52,7 @@ from openxr_agentic.failures import FailureOwner, report
 from openxr_agentic.parameters import ParameterType, ToolParameter, check_description, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -73,6 +75,14 @@ class _Definition(NamedTuple):
     main_thread: bool
 
 
+class _NativeTool(NamedTuple):
+    """A tool as slots take it; they have references of their own, and this object has one."""
+
+    pointer: Any
+    sizing: int
+    sizing_bytes: int
+
+
 class _Key(NamedTuple):
     """A native registration. Handles are reused, so this names one only while its instance lives."""
 
@@ -83,6 +93,11 @@ class _Key(NamedTuple):
 
 class _Registration:
     """A slot that the host knows, open for an extension or parked."""
+
+    @property
+    def in_use(self) -> bool:
+        """Whether an extension answers its calls, that is, neither parked nor being closed."""
+        return self.extension is not None and not self.extension._closed  # noqa: SLF001 - of this module
 
     __slots__ = ("definition", "extension", "slot")
 
@@ -100,13 +115,13 @@ _started = False
 def _start() -> None:
     """Connect the C side with Python, once in a process."""
     global _started  # noqa: PLW0603
-    from openxr_agentic._native import ffi, lib
-
     if not _in_main_interpreter():
         raise UnsupportedInterpreterError(
             "AgenticExtension works in the main interpreter only: native callbacks cannot enter a subinterpreter. "
             "Register the tools from the main interpreter."
         )
+    from openxr_agentic._native import ffi, lib  # importing the package must not load it
+
     with _registrations_lock:
         if _started:
             return
@@ -117,12 +132,42 @@ def _start() -> None:
 
         lib.oxa_python_start(id(report), threading.main_thread().ident)
         atexit.register(lib.oxa_gate_close, int(EXIT_WAIT_SECONDS * 1e9))
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
+            )
         _started = True
+
+
+def _before_fork() -> None:
+    """Take both locks, so that the child gets no copy of one that another thread holds."""
+    from openxr_agentic._native import lib
+
+    _registrations_lock.acquire()
+    lib.oxa_before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    from openxr_agentic._native import lib
+
+    lib.oxa_after_fork_in_parent()
+    _registrations_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    from openxr_agentic._native import lib
+
+    lib.oxa_after_fork_in_child()
+    _registrations_lock.release()
 
 
 def _in_main_interpreter() -> bool:
     """Tell whether this is the interpreter that PyGILState_Ensure enters: the main one, always."""
     # Not through cffi: that lets go of this interpreter's thread state first.
+    try:
+        import ctypes
+    except ImportError:  # an isolated subinterpreter may not even load that
+        return False
     api = ctypes.pythonapi
     api.PyInterpreterState_Get.restype = ctypes.c_void_p
     api.PyInterpreterState_GetID.argtypes = [ctypes.c_void_p]
@@ -171,7 +216,6 @@ class AgenticExtension:
         else:
             self._look_up_address = _function_address(get_instance_proc_addr)
         self._register = self._look_up_register_function()
-        self._lock = threading.RLock()
         self._closed = False
         self._registered_one = False
         self._kept: deque[BaseException] = deque()
@@ -252,71 +296,96 @@ class AgenticExtension:
             bool(main_thread),
         )
         _check_callbacks(name, callback, on_error)
-        with self._lock:
-            if self._closed:
-                raise ClosedError("This AgenticExtension is closed; make another one on the instance.")
-            self._register_slot(definition, callback, sizing, on_error)
+        if self._closed:
+            raise ClosedError("This AgenticExtension is closed; make another one on the instance.")
+        self._register_slot(definition, callback, sizing, on_error)
 
     def _register_slot(
         self, definition: _Definition, callback: Callable[[str], str], sizing: Sizing, on_error: OnError
     ) -> None:
         from openxr_agentic._native import ffi, lib
 
-        kind, sizing_bytes, dry_run = _sizing(definition.name, sizing)
+        structures = _structures(definition)
         key = _Key(self._look_up_address, self._handle, definition.name)
-        owner = FailureOwner(definition.name, on_error, self._kept.append)
-        tool = lib.oxa_tool_new(id(callback), id(dry_run) if dry_run is not None else 0, id(owner), 0)
+        tool = self._new_tool(definition.name, callback, sizing, on_error)
+        slot = ffi.new("OxaSlotId*")
+        asked = False
+        try:
+            if not lib.oxa_slot_open(slot, *tool):
+                raise MemoryError  # noqa: TRY301 - what it undoes is below
+            fresh = _Registration(slot[0], definition, self)
+            structures.info.toolUserData = ffi.cast("void*", slot[0])
+            asked = True
+            result = self._register(ffi.cast("XrInstance", self._handle), structures.info)
+            if result >= 0:
+                self._adopt(key, fresh)
+                return
+        except BaseException:
+            # Ctrl-C between two bytecodes. Once the host was asked it may know the slot, so that stays.
+            if not asked:
+                _free(slot[0])
+            elif _registrations.get(key) is not fresh:
+                _registrations.setdefault(key, fresh)
+            raise
+        _free(fresh.slot)
+        if result == XR_ERROR_VALIDATION_FAILURE and self._open_again(key, definition, tool):
+            return
+        raise self._registration_error(key, result)
+
+    def _new_tool(self, name: str, callback: Callable[[str], str], sizing: Sizing, on_error: OnError) -> _NativeTool:
+        from openxr_agentic._native import ffi, lib
+
+        kind, sizing_bytes, dry_run = _sizing(name, sizing)
+        owner = FailureOwner(name, on_error, self._kept)
+        dry_run_id = 0 if dry_run is None else id(dry_run)
+        tool = ffi.gc(lib.oxa_text_tool_new(id(callback), dry_run_id, id(owner)), lib.oxa_tool_release)
         if tool == ffi.NULL:
             raise MemoryError
-        slot = lib.oxa_slot_open(tool, kind, sizing_bytes)
-        if slot == 0:
-            lib.oxa_tool_release(tool)
-            raise MemoryError
-        registered = False
-        try:
-            structures = _structures(definition, slot)
-            result = self._register(ffi.cast("XrInstance", self._handle), structures.info)
-            registered = result >= 0
-        finally:
-            if not registered:
-                lib.oxa_slot_close(slot)  # the tool's reference is ours again
-                lib.oxa_slot_free(slot)
-        with _registrations_lock:
-            known = _registrations.get(key)
-            if registered:
-                # A new instance: one before it had the same handle.
-                if known is not None:
-                    _free(known)
-                _registrations[key] = _Registration(slot, definition, self)
-                self._registered_one = True
-                return
-            parked = known is not None and known.extension is None
-            if parked and known is not None and result == XR_ERROR_VALIDATION_FAILURE:
-                # The same instance still lives, and the host still knows the slot.
-                lib.oxa_slot_reopen(known.slot, tool, kind, sizing_bytes)
-                known.extension = self
-                self._registered_one = True
-                _warn_of_differences(known.definition, definition)
-                return
-        lib.oxa_tool_release(tool)
-        raise self._registration_error(definition.name, result, taken=known is not None)
+        return _NativeTool(tool, kind, sizing_bytes)
 
-    def _registration_error(self, name: str, result: int, *, taken: bool) -> AgenticError:
+    def _adopt(self, key: _Key, fresh: _Registration) -> None:
+        """Keep what the host has just accepted."""
+        with _registrations_lock:
+            # One of the same name belonged to an earlier instance with the same handle.
+            before = _registrations.pop(key, None)
+            _registrations[key] = fresh
+            self._registered_one = True
+            closed_meanwhile = self._closed
+        if before is not None and before is not fresh:
+            _free(before.slot)
+        if closed_meanwhile:
+            self._release()
+
+    def _open_again(self, key: _Key, definition: _Definition, tool: _NativeTool) -> bool:
+        """Open a parked slot: the host refused the name because the instance that knows it still lives."""
+        from openxr_agentic._native import lib
+
+        known = _registrations.get(key)
+        if known is None or known.in_use:
+            return False
+        _warn_of_differences(known.definition, definition)  # where warnings are errors, nothing has changed yet
+        with _registrations_lock:
+            if known.in_use or not lib.oxa_slot_reopen(known.slot, *tool):
+                return False
+            known.extension = self
+            self._registered_one = True
+            closed_meanwhile = self._closed
+        if closed_meanwhile:
+            self._release()
+        return True
+
+    def _registration_error(self, key: _Key, result: int) -> AgenticError:
         from openxr_agentic._native import ffi, lib
 
         function = ffi.string(lib.oxa_register_function_name).decode()
         if result == XR_ERROR_VALIDATION_FAILURE:
-            numbers = header_numbers.numbers_in_force().values()
-            certain = taken or self._registered_one or all(number.origin != "assumed" for number in numbers)
-            cause = f"A tool named {name!r} is registered on this instance already, and cannot be unregistered."
-            if certain:
+            numbers = header_numbers.numbers_in_force()
+            origins = {number.origin for number in numbers.values()}
+            cause = f"A tool named {key.name!r} is registered on this instance already, and cannot be unregistered."
+            if key in _registrations or self._registered_one or origins == {"header"}:
                 return ToolNameTakenError(function, result, f"{cause} Choose another name.")
             return RegistrationRefusedError(
-                function,
-                result,
-                f"Either: {cause} Or: the extension's numbers, which Meta has not published and this package "
-                "assumes, are not those of this host. Try another name; if that fails too, set the right numbers "
-                f"with override_numbers() or {header_numbers.NUMBERS_VARIABLE}.",
+                function, result, f"Either: {cause} Or: {_doubtful_numbers(numbers)} {_HOW_TO_TELL}"
             )
         if result in (XR_ERROR_EXTENSION_NOT_PRESENT, XR_ERROR_FEATURE_UNSUPPORTED):
             said = f"{function} returned {result_name(result)}"
@@ -338,17 +407,16 @@ class AgenticExtension:
         SystemExit on the main thread, which are raised in the app by themselves. Each is
         raised once, the oldest first. Returns when there is none.
         """
-        try:
-            error = self._kept.popleft()
-        except IndexError:
-            return
-        raise error
+        with _registrations_lock:
+            error = self._kept.popleft() if self._kept else None
+        if error is not None:
+            raise error
 
     def close(self, timeout: float = CLOSE_WAIT_SECONDS) -> bool:
         """Stop answering calls, wait for the running ones, and let go of the callbacks.
 
         The host still knows the tools; what it calls from now on is refused. Called from
-        inside a tool, it does not wait for that tool. Closing again does nothing.
+        inside a tool, it does not wait for that tool. Closing again waits for what still runs.
 
         Args:
             timeout: Seconds to wait for calls that are running. The GIL is not held meanwhile.
@@ -360,26 +428,10 @@ class AgenticExtension:
         Raises:
             BaseException: What `raise_pending` would raise, after all is freed.
         """
-        from openxr_agentic._native import ffi, lib
-
-        with self._lock:
-            if self._closed:
-                return True
-            self._closed = True
+        until = time.monotonic() + _seconds("timeout", timeout)
         with _registrations_lock:
-            mine = {key: known for key, known in _registrations.items() if known.extension is self}
-        tools = [tool for known in mine.values() if (tool := lib.oxa_slot_close(known.slot)) != ffi.NULL]
-        until = time.monotonic() + timeout
-        running: list[str] = []
-        try:
-            running = [key.name for key, known in mine.items() if not _wait_for_runs(known.slot, until)]
-        finally:
-            for tool in tools:
-                lib.oxa_tool_release(tool)
-            with _registrations_lock:
-                for known in mine.values():
-                    known.extension = None
-                _bound_parked()
+            self._closed = True
+        running = self._release(until)
         if running:
             warnings.warn(
                 f"closed while tools were still running after {timeout:g} s: {', '.join(running)}. Their results "
@@ -389,6 +441,28 @@ class AgenticExtension:
             )
         self.raise_pending()
         return not running
+
+    def _release(self, until: float = 0.0) -> list[str]:
+        """Refuse calls, wait for running ones, and park what has ended; the names of those that still run.
+
+        May be interrupted anywhere and called again: it goes on with what is left.
+        """
+        from openxr_agentic._native import lib
+
+        with _registrations_lock:
+            mine = {key: known for key, known in _registrations.items() if known.extension is self}
+        for known in mine.values():
+            lib.oxa_slot_close(known.slot)
+        running = []
+        for key, known in mine.items():
+            if not _wait_for_runs(known.slot, until):
+                running.append(key.name)
+                continue
+            with _registrations_lock:
+                if known.extension is self:
+                    known.extension = None
+        _bound_parked()
+        return running
 
     def __enter__(self) -> Self:
         return self
@@ -419,7 +493,8 @@ def set_result_limits(*, results_per_tool: int = 64, total_bytes: int = 64 << 20
     """
     from openxr_agentic._native import lib
 
-    if not 1 <= results_per_tool < 2**32 or not 0 <= total_bytes < 2**63 or not 0 <= seconds < 2**31:
+    whole = isinstance(results_per_tool, int) and isinstance(total_bytes, int)
+    if not whole or not 1 <= results_per_tool < 2**32 or not 0 <= total_bytes < 2**63 or not 0 <= seconds < 2**31:
         raise ValueError(
             f"result limits must be at least 1 result, 0 bytes and 0 seconds, not {results_per_tool}, "
             f"{total_bytes} and {seconds}"
@@ -434,7 +509,7 @@ class _Structures(NamedTuple):
     parameters: Any
 
 
-def _structures(definition: _Definition, slot: int) -> _Structures:
+def _structures(definition: _Definition) -> _Structures:
     from openxr_agentic._native import ffi, lib
 
     numbers = {name: number.value for name, number in header_numbers.numbers_in_force().items()}
@@ -459,8 +534,30 @@ def _structures(definition: _Definition, slot: int) -> _Structures:
     info.toolParameters = parameters if definition.parameters else ffi.NULL
     info.toolCallback = ffi.addressof(lib, "oxa_callback")
     info.toolCallbackInfoFlags = numbers[header_numbers.MAIN_THREAD_BIT] if definition.main_thread else 0
-    info.toolUserData = ffi.cast("void*", slot)
     return _Structures(info, parameters)
+
+
+_HOW_TO_TELL = (
+    "A tool without parameters and with another name tells the two apart. On this package's mock runtime, "
+    "OPENXR_AGENTIC_HOST_LOG=1 makes it say why."
+)
+
+
+def _doubtful_numbers(numbers: dict[str, header_numbers.Number]) -> str:
+    corrected = [name for name, number in numbers.items() if number.origin in ("environment", "override")]
+    how = f"override_numbers() or {header_numbers.NUMBERS_VARIABLE}"
+    if corrected:
+        return f"the extension's numbers are not those of this host. In force from {how} are: {', '.join(corrected)}."
+    return (
+        "the extension's numbers, which Meta has not published and this package assumes, are not those of this host; "
+        f"set the right ones with {how}."
+    )
+
+
+def _seconds(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{name} must be a finite number of seconds, 0 or more, not {value!r}.")
+    return float(value)
 
 
 def _instance_handle(instance: Any) -> int:
@@ -495,6 +592,8 @@ def _dead_instance_text(handle: int) -> str:
 
 
 def _checked_parameters(name: str, parameters: Iterable[ToolParameter] | None) -> tuple[ToolParameter, ...]:
+    if isinstance(parameters, ToolParameter) or not isinstance(parameters, (Iterable, type(None))):
+        raise DefinitionError(f"tool {name!r}: parameters must be a list of ToolParameter objects, not {parameters!r}.")
     checked = tuple(parameters or ())
     seen = set()
     for parameter in checked:
@@ -552,20 +651,19 @@ def _wait_for_runs(slot: int, until: float) -> bool:
             return False
 
 
-def _free(known: _Registration) -> None:
+def _free(slot: int) -> None:
     """Let go of a slot that no living instance knows."""
-    from openxr_agentic._native import ffi, lib
+    from openxr_agentic._native import lib
 
-    tool = lib.oxa_slot_close(known.slot)
-    if tool != ffi.NULL:
-        lib.oxa_tool_release(tool)
-    lib.oxa_slot_free(known.slot)
+    lib.oxa_slot_close(slot)
+    lib.oxa_slot_free(slot)
 
 
 def _forget(gone: Callable[[_Key], bool]) -> None:
     with _registrations_lock:
-        for key in [key for key in _registrations if gone(key)]:
-            _free(_registrations.pop(key))
+        forgotten = [_registrations.pop(key) for key in [key for key in _registrations if gone(key)]]
+    for known in forgotten:  # not under the lock: letting go of a callback may run any code
+        _free(known.slot)
 
 
 def _bound_parked() -> None:
@@ -574,7 +672,8 @@ def _bound_parked() -> None:
     Nobody says when an instance is gone. An evicted one that still lives refuses calls
     as before; only attaching to it again would find its names taken.
     """
-    open_instances = {key[:2] for key, known in _registrations.items() if known.extension is not None}
-    parked = list(dict.fromkeys(key[:2] for key in _registrations if key[:2] not in open_instances))
-    for instance in parked[: max(0, len(parked) - _MOST_PARKED_INSTANCES)]:
-        _forget(lambda key, instance=instance: key[:2] == instance)  # type: ignore[misc]
+    with _registrations_lock:
+        open_instances = {key[:2] for key, known in _registrations.items() if known.extension is not None}
+        parked = list(dict.fromkeys(key[:2] for key in _registrations if key[:2] not in open_instances))
+    evicted = set(parked[: max(0, len(parked) - _MOST_PARKED_INSTANCES)])
+    _forget(lambda key: key[:2] in evicted)

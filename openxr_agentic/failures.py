@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from openxr_agentic.errors import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections import deque
 
     OnError = Literal["result", "xr"]
 
@@ -25,6 +25,7 @@ logger = logging.getLogger("openxr_agentic")
 ARGUMENTS, TOOL, RESULT = range(3)  # OxaStage of trampoline.h
 
 REPEAT_SECONDS = 10.0
+MOST_KEPT = 100
 
 
 class FailureOwner:
@@ -33,16 +34,21 @@ class FailureOwner:
     Args:
         tool_name: Name of the tool.
         on_error: ``"result"``: the agent gets text; ``"xr"``: the host gets XR_ERROR_RUNTIME_FAILURE.
-        keep: Takes an exception that must not be lost (see `AgenticExtension.raise_pending`).
+        kept: Where exceptions go that must not be lost (see `AgenticExtension.raise_pending`).
     """
 
-    __slots__ = ("keep", "log", "on_error", "tool_name")
+    __slots__ = ("kept", "log", "on_error", "tool_name")
 
-    def __init__(self, tool_name: str, on_error: OnError, keep: Callable[[BaseException], None]) -> None:
+    def __init__(self, tool_name: str, on_error: OnError, kept: deque[BaseException]) -> None:
         self.tool_name = tool_name
         self.on_error = on_error
-        self.keep = keep
+        self.kept = kept
         self.log = RepeatedFailures()
+
+    def keep(self, error: BaseException) -> None:
+        """Keep an exception for the app, unless so many wait that it has stopped asking."""
+        if len(self.kept) < MOST_KEPT:
+            self.kept.append(error)
 
 
 class RepeatedFailures:
@@ -59,7 +65,7 @@ class RepeatedFailures:
         self._kinds: dict[object, tuple[float, int]] = {}
         self._lock = threading.Lock()
 
-    def write(self, what: str, error: BaseException) -> None:
+    def write(self, what: str, error: BaseException, level: int = logging.ERROR) -> None:
         """Log a failure, unless the same was logged just now."""
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_next is not None:
@@ -73,9 +79,9 @@ class RepeatedFailures:
                 self._kinds.clear()
             self._kinds[kind] = (last, unwritten + 1) if silent and last is not None else (now, 0)
         if last is None:
-            logger.error("%s: %s", what, _described(error), exc_info=error)
+            logger.log(level, "%s: %s", what, _described(error), exc_info=error)
         elif not silent:
-            logger.error("%s: %s (%d times more since it was last said)", what, _described(error), unwritten)
+            logger.log(level, "%s: %s (%d times more since it was last said)", what, _described(error), unwritten)
 
 
 def report(owner: FailureOwner, error: BaseException, stage: int) -> str | None:
@@ -90,26 +96,31 @@ def report(owner: FailureOwner, error: BaseException, stage: int) -> str | None:
         The text for the agent; None: the host gets XR_ERROR_RUNTIME_FAILURE.
     """
     name = owner.tool_name
-    ends_program = isinstance(error, (KeyboardInterrupt, SystemExit))
-    if isinstance(error, ToolError):
+    if not isinstance(error, Exception) and not _is_cancelled(error):
+        text = _ends_more_than_the_call(owner, error)
+    elif isinstance(error, ToolError):
         logger.debug("Tool %s answered with an error: %s", name, error)
-        text = f"Error: {error}" + (f"\nTip: {error.tip}" if error.tip else "")
+        text = f"Error: {_text(error)}" + (f"\nTip: {error.tip}" if error.tip else "")
     elif stage == ARGUMENTS:
         text = f"Error: {name} was not run: its arguments are not valid UTF-8 JSON text: {_described(error)}"
     elif stage == RESULT:
         owner.log.write(f"The result of tool {name} cannot be delivered", error)
         text = f"Error: {name} ran, but its result cannot be delivered: {_described(error)}"
-    elif ends_program and threading.current_thread() is threading.main_thread():
-        _raise_on_return(error)
-        text = f"Error: {name} was interrupted: the app is being stopped."
-    elif isinstance(error, Exception) or _is_cancelled(error):
+    else:
         owner.log.write(f"Tool {name} failed", error)
         text = f"Error: {name} failed: {_described(error)}"
-    else:
-        logger.critical("Tool %s raised %s", name, _described(error), exc_info=error)
-        owner.keep(error)
-        text = f"Error: {name} failed: {_described(error)}"
     return sendable(text) if owner.on_error == "result" else None
+
+
+def _ends_more_than_the_call(owner: FailureOwner, error: BaseException) -> str:
+    """Answer for a KeyboardInterrupt, a SystemExit or another BaseException, and have it raised in the app."""
+    name = owner.tool_name
+    ends_program = isinstance(error, (KeyboardInterrupt, SystemExit))
+    if ends_program and threading.current_thread() is threading.main_thread() and _raise_on_return(error):
+        return f"Error: {name} was interrupted: the app is being stopped."
+    owner.keep(error)  # before anything else can fail
+    owner.log.write(f"Tool {name} raised what raise_pending() will raise", error, logging.CRITICAL)
+    return f"Error: {name} failed: {_described(error)}"
 
 
 def sendable(text: str) -> str:
@@ -124,27 +135,19 @@ def _is_cancelled(error: BaseException) -> bool:
 
 
 def _described(error: BaseException) -> str:
-    try:
-        message = str(error)
-    except Exception as second:  # noqa: BLE001 - a __str__ of the user's may do anything
-        message = f"(its text cannot be had: {type(second).__name__})"
+    message = _text(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def _raise_on_return(error: BaseException) -> None:
-    """Have the exception raised in the app, once the host's C call is back in Python.
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as second:  # noqa: BLE001 - a __str__ of the user's may do anything
+        return f"(its text cannot be had: {type(second).__name__})"
 
-    CPython can raise a class in a thread, not an instance: so it gets a class that
-    makes itself from the original's arguments (an exit code, say), and that keeps
-    its name in tracebacks.
-    """
+
+def _raise_on_return(error: BaseException) -> bool:
+    """Have this exception raised in the app, once the host's C call is back in Python."""
     from openxr_agentic._native import lib
 
-    kind, args = type(error), error.args
-
-    def __init__(self: BaseException) -> None:  # noqa: N807 - it becomes a method
-        kind.__init__(self, *args)
-        self.__cause__ = error
-
-    reraised = type(kind.__name__, (kind,), {"__init__": __init__, "__module__": kind.__module__})
-    lib.oxa_raise_on_return(id(reraised))
+    return bool(lib.oxa_raise_on_return(id(error)))

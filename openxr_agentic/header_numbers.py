@@ -12,13 +12,11 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from openxr_agentic.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NUMBERS_VARIABLE = "OPENXR_AGENTIC_NUMBERS"
 
@@ -69,13 +67,17 @@ def numbers_in_force() -> dict[str, Number]:
         ConfigurationError: OPENXR_AGENTIC_NUMBERS cannot be read or used.
         NativeBuildMissingError: The native binding is not built.
     """
+    return _in_force(_overrides)
+
+
+def _in_force(overrides: Mapping[str, int]) -> dict[str, Number]:
     from openxr_agentic._native import lib
 
     compiled = "assumed" if lib.OXA_HEADER_IS_OURS else "header"
     numbers = {name: Number(getattr(lib, constant), compiled) for name, constant in _CONSTANTS.items()}
     for name, value in _from_environment().items():
         numbers[name] = Number(value, "environment")
-    for name, value in _overrides.items():
+    for name, value in overrides.items():
         numbers[name] = Number(value, "override")
     _refuse_collisions({name: number.value for name, number in numbers.items()})
     return numbers
@@ -94,8 +96,10 @@ def override_numbers(numbers: Mapping[str, int] | None) -> None:
     if numbers is None:
         _overrides.clear()
         return
+    if not isinstance(numbers, Mapping):
+        raise ConfigurationError(f"override_numbers takes a mapping of names and numbers, not {numbers!r}.")
     checked = _checked(numbers, "override_numbers")
-    _refuse_collisions({**_overrides, **checked})
+    _in_force({**_overrides, **checked})  # raises where two names would have one value
     _overrides.update(checked)
 
 
@@ -108,9 +112,11 @@ def _from_environment() -> dict[str, int]:
         where = f"{NUMBERS_VARIABLE} (the file {given!r})"
         try:
             given = Path(given).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
             raise ConfigurationError(
-                f"{where} cannot be read: {error}. It takes a JSON object, or the path of a file with one."
+                f"{NUMBERS_VARIABLE} must be a JSON object, or the path of a file with one; as a file, "
+                f"{given[:200]!r} cannot be read: {reason}."
             ) from error
     try:
         numbers = json.loads(given)

@@ -8,9 +8,8 @@ loader is taken.
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import importlib.util
+import operator
 import os
 import platform
 import struct
@@ -28,6 +27,7 @@ from openxr_agentic.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_HANDLES = 2**64
 _ELF_HEAD_BYTES = 20  # up to and with e_machine
 _ELF_MACHINES = {0x03: "x86 (32-bit)", 0x28: "arm (32-bit)", 0x3E: "x86_64", 0xB7: "aarch64"}
 _OWN_MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -43,7 +43,7 @@ class Loader(NamedTuple):
     """
 
     path: str
-    library: ctypes.CDLL
+    library: Any
     get_instance_proc_addr: int
 
 
@@ -63,6 +63,8 @@ def load() -> Loader:
 
 
 def _find() -> Loader:
+    import ctypes  # not above: an isolated subinterpreter cannot load it, and must get this far to be refused
+
     failures = []
     for path, problem in _candidates():
         if problem is not None:
@@ -102,7 +104,9 @@ def _candidates() -> Iterator[tuple[str, str | None]]:
             yield str(path), None
         if not found:
             yield "", f"pyopenxr in {folder}: {_why_pyopenxr_fails()}"
-    name = ctypes.util.find_library("openxr_loader")
+    from ctypes.util import find_library
+
+    name = find_library("openxr_loader")
     yield (name, None) if name else ("", "the system: it has no library openxr_loader")
 
 
@@ -227,16 +231,24 @@ def active_runtime() -> tuple[str, Path | None]:
     chosen = os.environ.get("XR_RUNTIME_JSON")
     if chosen:
         path = Path(chosen)
-        return f"XR_RUNTIME_JSON={chosen}", path if path.is_file() else None
-    config = [os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")]
+        return f"XR_RUNTIME_JSON={chosen}", path if _is_file(path) else None
+    # expanduser leaves the "~" where a user has no home, as in some containers.
+    config = [os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")]
     config += (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
     architecture = f".{_OWN_MACHINES.get(platform.machine().lower(), platform.machine())}"
     for folder in [*config, "/usr/local/etc", "/etc"]:
         for suffix in (architecture, ""):
             path = Path(folder, "openxr", "1", f"active_runtime{suffix}.json")
-            if path.is_file():
+            if _is_file(path):
                 return f"the system's configuration ({path})", path
     return "XR_RUNTIME_JSON is not set, and the system has no active runtime", None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, a folder that may not be entered
+        return False
 
 
 def no_runtime_text() -> str:
@@ -256,16 +268,17 @@ def no_runtime_text() -> str:
 def handle_value(instance: Any) -> int | None:
     """Return an XrInstance's value from an xr.Instance, another ctypes pointer or a number; None: neither.
 
-    XR_NULL_HANDLE, in whatever form, is 0.
+    XR_NULL_HANDLE, in whatever form, is 0. What an `__index__` of the user's raises passes through.
     """
     if instance is None:
         return 0
+    import ctypes
+
     if isinstance(instance, (str, bytes, bool)):
         return None
-    try:
-        return int(instance.__index__())
-    except (AttributeError, TypeError):
-        pass
+    if hasattr(instance, "__index__"):
+        value = operator.index(instance)
+        return value if 0 <= value < _HANDLES else None
     try:
         return ctypes.cast(instance, ctypes.c_void_p).value or 0
     except (ctypes.ArgumentError, TypeError):

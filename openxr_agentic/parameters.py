@@ -160,10 +160,10 @@ def check_name(field: str, name: str) -> str:
     Raises:
         DefinitionError: It is empty, too long, or not text that the field can hold.
     """
-    _check_text(field, name, MAX_NAME_BYTES, advice="Choose a shorter name.")
-    if not name:
+    text = _check_text(field, name, MAX_NAME_BYTES, advice="Choose a shorter name.")
+    if not text:
         raise DefinitionError(f"{field} is empty.")
-    return name
+    return text
 
 
 def check_description(field: str, description: str, *, truncate: bool = False) -> str:
@@ -175,11 +175,11 @@ def check_description(field: str, description: str, *, truncate: bool = False) -
     if not truncate:
         advice = "Shorten it, or pass truncate=True to have it cut."
         return _check_text(field, description, MAX_DESCRIPTION_BYTES, advice=advice)
-    _check_text(field, description, None)
-    fitting = truncate_text(description, MAX_DESCRIPTION_BYTES)
-    if fitting != description:
+    whole = _check_text(field, description, None)
+    fitting = truncate_text(whole, MAX_DESCRIPTION_BYTES)
+    if fitting != whole:
         warnings.warn(
-            f"{field} was cut from {len(description.encode())} to {len(fitting.encode())} bytes "
+            f"{field} was cut from {len(whole.encode())} to {len(fitting.encode())} bytes "
             f"(limit {MAX_DESCRIPTION_BYTES}).",
             stacklevel=3,
         )
@@ -218,6 +218,7 @@ def _continues(character: str) -> bool:
 def _check_text(field: str, text: str, limit: int | None, *, advice: str = "") -> str:
     if not isinstance(text, str):
         raise DefinitionError(f"{field} must be a str, not {type(text).__name__}.")
+    text = str.__str__(text)  # of a subclass, such as an Enum with text values, only the text
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -262,10 +263,11 @@ def _object_properties(where: str, kind: ParameterType, properties: str | Mappin
     if not isinstance(schema, Mapping):
         raise DefinitionError(f"{field} must be a JSON object (a schema), not {type(schema).__name__}.")
     schema = dict(schema)
-    if isinstance(properties, str) and _is_whole_schema(schema):
+    whole = schema if _is_whole_schema(schema) else {"type": "object", "properties": schema}
+    _check_properties(field, whole.get("properties", {}))
+    if isinstance(properties, str) and whole is schema:
         text = properties
     else:
-        whole = schema if _is_whole_schema(schema) else {"type": "object", "properties": schema}
         try:
             text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except (TypeError, ValueError, RecursionError) as error:
@@ -281,17 +283,30 @@ def _object_properties(where: str, kind: ParameterType, properties: str | Mappin
 def _is_whole_schema(schema: dict[str, Any]) -> bool:
     """Tell an object schema from the map of its properties.
 
-    In a map every value is a schema, that is an object (or a boolean); a property
-    called "type" is no exception, so a "type" that is text marks a whole schema.
+    In a map every value is a schema, that is an object (or a boolean). So a keyword of
+    JSON schema whose value is anything else marks a whole schema, also where a property
+    could have that name, such as "type".
     """
-    if isinstance(schema.get("type"), (str, list)):
-        return True
-    return not all(isinstance(value, (dict, bool)) for value in schema.values()) or _holds_properties(schema)
+    marked = any(key in _KEYWORDS and not isinstance(value, (Mapping, bool)) for key, value in schema.items())
+    return marked or _holds_properties(schema)
+
+
+_KEYWORDS = frozenset(("type", "required", "allOf", "anyOf", "oneOf", "enum", "title", "description", "$ref"))
+
+
+def _check_properties(field: str, properties: object) -> None:
+    if not isinstance(properties, Mapping):
+        raise DefinitionError(f"{field}: the properties must be an object of names and schemas, not {properties!r}.")
+    for name, schema in properties.items():
+        if not isinstance(schema, (Mapping, bool)):
+            raise DefinitionError(
+                f'{field}: property {name!r} must be a schema such as {{"type": "number"}}, not {schema!r}.'
+            )
 
 
 def _holds_properties(schema: dict[str, Any]) -> bool:
     inner = schema.get("properties")
-    return isinstance(inner, dict) and all(isinstance(value, (dict, bool)) for value in inner.values())
+    return isinstance(inner, Mapping) and all(isinstance(value, (Mapping, bool)) for value in inner.values())
 
 
 def _refuse_constant(name: str) -> None:

@@ -73,9 +73,9 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(wanted: str | None = None) -> AsyncIterator[Serving]:
+async def serving(wanted: str | None = None, *, ends_with_app: bool = False) -> AsyncIterator[Serving]:
     """Serve whatever app there is on a free port until the block ends."""
-    link = AppLink(wanted)
+    link = AppLink(wanted, ends_with_app=ends_with_app)
     listener = listen(0)
     endpoints = Endpoints.of(listener)
     stop = asyncio.Event()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,6 +30,7 @@ from openxr_agentic.host import manifest_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import FileIO
 
 ANY_PORT = ("run", "--port", "0", "--")
 
@@ -92,7 +95,7 @@ def test_a_signal_is_passed_on_and_the_app_ends_in_its_own_way(folder: Path, num
     run(scenario())
 
 
-def test_a_second_interrupt_kills_an_app_that_ignores_the_first(folder: Path) -> None:
+def test_the_app_gets_each_interrupt_and_the_third_kills_it(folder: Path) -> None:
     script = (
         "import signal, time\n"
         "signal.signal(signal.SIGINT, lambda *_: print('ignored', flush=True))\n"
@@ -105,31 +108,71 @@ def test_a_second_interrupt_kills_an_app_that_ignores_the_first(folder: Path) ->
             await line_with(process.stdout, "ready")
             process.send_signal(signal.SIGINT)
             await line_with(process.stdout, "ignored")
+            said = await line_with(process.stderr, "waiting for the app to end")
+            assert "Ctrl-C again interrupts it once more, a third one kills it" in said
             process.send_signal(signal.SIGINT)
-            await process.communicate()
+            await line_with(process.stdout, "ignored")
+            said = await line_with(process.stderr, "waiting for the app to end")
+            assert "Ctrl-C again kills it" in said
+            process.send_signal(signal.SIGINT)
+            _, stderr = await process.communicate()
             assert process.returncode == 128 + signal.SIGKILL
+            assert b"the app was ended by SIGKILL" in stderr
 
     run(scenario())
 
 
-def test_a_ctrl_c_in_the_terminal_reaches_the_app_once(folder: Path) -> None:
-    script = (
-        "import signal, sys\n"
-        "count = 0\n"
-        "def interrupted(*_):\n"
-        "    global count\n"
-        "    count += 1\n"
-        "    signal.signal(signal.SIGALRM, lambda *_: (print('interrupts:', count), sys.exit(5)))\n"
-        "    signal.setitimer(signal.ITIMER_REAL, 0.5)  # leaves time for a second one\n"
-        "signal.signal(signal.SIGINT, interrupted)\n"
-        "print('ready')\n"
-        "while True: signal.pause()\n"
-    )
+COUNTING = (
+    "import signal, sys\n"
+    "count = 0\n"
+    "def interrupted(*_):\n"
+    "    global count\n"
+    "    count += 1\n"
+    "    print('interrupted', flush=True)\n"
+    "def ended(*_):\n"
+    "    print('interrupts:', count)\n"
+    "    sys.exit(5)\n"
+    "signal.signal(signal.SIGINT, interrupted)\n"
+    "signal.signal(signal.SIGTERM, ended)\n"
+    "print('ready', flush=True)\n"
+    "while True: signal.pause()\n"
+)
+
+
+@dataclass
+class InTerminal:
+    """``run`` in the foreground of a terminal of its own."""
+
+    process: subprocess.Popen[bytes]
+    terminal: FileIO
+    shown: bytes = b""
+
+    def until(self, words: bytes) -> None:
+        """Read what the terminal shows up to and with `words`."""
+        while words not in self.shown:
+            more = self.terminal.read(1000)
+            assert more
+            self.shown += more
+        self.shown = self.shown.partition(words)[2]
+
+    def rest(self) -> bytes:
+        """Read to the end."""
+        with suppress(OSError):  # how a terminal ends on Linux
+            while more := self.terminal.read(1000):
+                self.shown += more
+        return self.shown
+
+    def press_ctrl_c(self) -> None:
+        self.terminal.write(b"\x03")
+
+
+@contextmanager
+def in_terminal(folder: Path, *command: str) -> Iterator[InTerminal]:
     # A session's leader that opens a terminal has it as its controlling terminal.
-    in_terminal = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
+    opening = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
     master, slave = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", in_terminal, *COMMAND, *ANY_PORT, *python(script)],
+        [sys.executable, "-c", opening, *COMMAND, *ANY_PORT, *command],
         env=environment(folder),
         stdin=slave,
         stdout=slave,
@@ -137,17 +180,143 @@ def test_a_ctrl_c_in_the_terminal_reaches_the_app_once(folder: Path) -> None:
         start_new_session=True,
     )
     os.close(slave)
-    with open(master, "rb", buffering=0) as terminal:
-        shown = b""
-        while b"ready" not in shown:
-            shown += terminal.read(1000) or b""
-        os.write(master, b"\x03")
-        with suppress(OSError):  # how a terminal ends on Linux
-            while more := terminal.read(1000):
-                shown += more
-    assert process.wait() == 5
-    assert b"interrupts: 1" in shown
+    try:
+        with open(master, "r+b", buffering=0) as terminal:
+            yield InTerminal(process, terminal)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_each_ctrl_c_in_the_terminal_reaches_the_app_once(folder: Path) -> None:
+    with in_terminal(folder, *python(COUNTING)) as it:
+        it.until(b"ready")
+        for _ in range(2):
+            it.press_ctrl_c()
+            it.until(b"waiting for the app to end")
+        it.process.send_signal(signal.SIGTERM)
+        shown = it.rest()
+        assert it.process.wait() == 5
+    assert b"interrupts: 2" in shown
     assert b"Traceback" not in shown
+
+
+def test_an_interrupt_to_run_alone_reaches_the_app_also_in_the_foreground_of_a_terminal(folder: Path) -> None:
+    with in_terminal(folder, *python(COUNTING)) as it:
+        it.until(b"ready")
+        for _ in range(2):
+            it.process.send_signal(signal.SIGINT)
+            it.until(b"interrupted")
+            it.until(b"waiting for the app to end")
+        it.process.send_signal(signal.SIGTERM)
+        shown = it.rest()
+        assert it.process.wait() == 5
+    assert b"interrupts: 2" in shown
+
+
+def test_a_ctrl_c_in_the_terminal_reaches_an_app_that_left_the_process_group(folder: Path) -> None:
+    with in_terminal(folder, *python("import os; os.setpgid(0, 0)\n" + COUNTING)) as it:
+        it.until(b"ready")
+        it.press_ctrl_c()
+        it.until(b"interrupted")
+
+
+def test_without_a_witness_the_app_gets_the_interrupt_all_the_same(folder: Path) -> None:
+    # Nothing is on this PATH, not even what tells a Ctrl-C in the terminal from another interrupt.
+    async def scenario() -> None:
+        env = environment(folder, PATH=str(folder))
+        async with started(*ANY_PORT, *python(COUNTING), env=env) as process:
+            await line_with(process.stdout, "ready")
+            process.send_signal(signal.SIGINT)
+            await line_with(process.stdout, "interrupted")
+
+    run(scenario())
+
+
+def test_an_interrupt_during_a_tool_on_the_main_thread_gives_130(folder: Path) -> None:
+    script = (
+        "import threading, time, xr\n"
+        "import openxr_agentic as agentic\n"
+        "from openxr_agentic.cli.headless import frames\n"
+        "def work(arguments):\n"
+        "    print('working', flush=True)\n"
+        "    while True: time.sleep(0.01)\n"
+        "extensions = agentic.enable_extension([xr.MND_HEADLESS_EXTENSION_NAME], required=True)\n"
+        "instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=extensions))\n"
+        "with agentic.AgenticExtension(instance) as extension:\n"
+        "    extension.register_tool('work', 'Works.', None, work)\n"
+        "    for _ in frames(instance, threading.Event()): pass\n"
+    )
+
+    async def scenario() -> None:
+        async with started(*ANY_PORT, *python(script), env=environment(folder)) as process:
+            said = await line_with(process.stderr, "serving MCP at")
+            url = re.search(r"http://\S+/mcp", said)
+            assert url is not None
+            await line_with(process.stderr, "connected to")
+            async with Client(url[0]) as client:
+                calling = asyncio.ensure_future(client.call_tool("work", {}))
+                await line_with(process.stdout, "working")
+                process.send_signal(signal.SIGINT)
+                _, stderr = await process.communicate()
+                calling.cancel()
+            assert process.returncode == 128 + signal.SIGINT
+            assert b"KeyboardInterrupt" in stderr
+            assert b"was ended by" not in stderr
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_nothing_is_said_of_an_app_with_tools_that_ends_by_itself(folder: Path, code: int) -> None:
+    script = (
+        "import asyncio, os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from fake_app import FakeApp\n"
+        "async def main():\n"
+        "    ending = asyncio.Event()\n"
+        "    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, ending.set)\n"
+        "    app = FakeApp(label=os.environ['OPENXR_AGENTIC_CHANNEL'])\n"
+        "    async with app.running(Path(os.environ['XDG_RUNTIME_DIR'])):\n"
+        "        await ending.wait()\n"
+        "    await asyncio.sleep(0.5)  # as an app does that has more to tear down than OpenXR\n"
+        "asyncio.run(main())\n"
+        f"sys.exit({code})\n"
+    )
+
+    async def scenario() -> None:
+        async with started(*ANY_PORT, *python(script), env=environment(folder)) as process:
+            said = await line_with(process.stderr, "connected to Fake App")
+            pid = re.search(r"process (\d+)", said)
+            assert pid is not None
+            os.kill(int(pid[1]), signal.SIGUSR1)
+            _, stderr = await process.communicate()
+        assert process.returncode == code
+        assert stderr == b""
+
+    run(scenario())
+
+
+def test_a_crash_of_the_app_is_said_by_the_name_of_its_signal(folder: Path) -> None:
+    async def scenario() -> None:
+        script = "import os, resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); os.abort()"
+        code, _, stderr = await finished(*ANY_PORT, *python(script), env=environment(folder))
+        assert code == 128 + signal.SIGABRT
+        assert "the app was ended by SIGABRT" in stderr
+
+    run(scenario())
+
+
+def test_run_says_where_clients_find_it_in_lines_to_paste(folder: Path) -> None:
+    async def scenario() -> None:
+        _, _, stderr = await finished(*ANY_PORT, *python(""), env=environment(folder))
+        url = re.search(r"http://\S+/mcp", stderr)
+        assert url is not None
+        assert url[0].replace("/mcp", "/sse") in stderr
+        assert f"claude mcp add --transport http openxr {url[0]}\n" in stderr
+
+    run(scenario())
 
 
 def test_the_tools_of_the_app_are_served_with_the_mock_runtime_selected(folder: Path) -> None:
@@ -182,12 +351,12 @@ def test_a_command_that_is_not_there_or_no_program_gives_127_or_126(folder: Path
         env = environment(folder)
         code, _, stderr = await finished(*ANY_PORT, "./no-such-program", env=env)
         assert code == 127
-        assert "cannot run ./no-such-program" in stderr
+        assert stderr.startswith("Error: cannot run ./no-such-program")  # before any word of serving
         text = folder / "text"
         text.write_text("no program")
         code, _, stderr = await finished(*ANY_PORT, str(text), env=env)
         assert code == 126
-        assert f"cannot run {text}" in stderr
+        assert stderr.startswith(f"Error: cannot run {text}")
 
     run(scenario())
 

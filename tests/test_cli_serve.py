@@ -67,7 +67,8 @@ def test_a_signal_ends_serve_with_success_and_without_a_traceback(folder: Path, 
                 server.send_signal(number)
                 _, stderr = await server.communicate()
             assert server.returncode == 0
-            assert stderr == b""
+            (line,) = stderr.decode().splitlines()
+            assert "waiting for an app" in line
 
     run(scenario())
 
@@ -87,6 +88,56 @@ def test_serve_follows_the_app_that_is_asked_for(folder: Path) -> None:
                 assert "--app" in complaint
 
     run(scenario())
+
+
+def test_serve_says_what_it_waits_for_and_how_to_start_it(folder: Path) -> None:
+    app = FakeApp(name="Cube World")
+
+    async def scenario() -> None:
+        for option, named in (((), "waiting for an app: start one"), (("--app", "Cube World"), "the app Cube World:")):
+            async with started("serve", "--port", "0", *option, env=environment(folder)) as server:
+                said = await line_with(server.stderr, "waiting for")
+                assert named in said
+                assert "OPENXR_AGENTIC_CHANNEL=1" in said
+                assert "openxr-agentic run -- COMMAND" in said
+                async with app.running(folder):
+                    found = await line_with(server.stderr, "Cube World")
+                    assert "connected to Cube World" in found
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 tools stay"), (1, "1 tool stays"), (2, "2 tools stay")])
+def test_serve_counts_the_tools_in_good_grammar(folder: Path, count: int, words: str) -> None:
+    app = FakeApp(name="Cube World")
+    for number in range(count):
+        app.add(f"tool_{number}", echo)
+
+    async def scenario() -> None:
+        async with started("serve", "--port", "0", env=environment(folder)) as server:
+            async with app.running(folder):
+                connected = await line_with(server.stderr, "connected to")
+            assert connected.endswith(f": {words.rpartition(' ')[0]}\n")
+            assert words in await line_with(server.stderr, "went away")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("page", [(), ("run",), ("serve",), ("demo",)])
+def test_the_help_shows_no_escape_and_keeps_to_the_width_of_a_terminal(folder: Path, page: tuple[str, ...]) -> None:
+    async def scenario() -> str:
+        code, stdout, stderr = await finished(*page, "--help", env=environment(folder, COLUMNS="80"))
+        assert (code, stderr) == (0, "")
+        return stdout
+
+    shown = run(scenario())
+    assert "\\" not in shown
+    assert "\b" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    if page == ("run",):
+        lines = [line.strip() for line in shown.splitlines()]
+        for line in ("125  the server could not start", "127  COMMAND was not found"):
+            assert line in lines
 
 
 def test_serve_says_when_the_app_goes_and_comes_back(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import sys
 import uuid
 from pathlib import Path
@@ -80,7 +81,19 @@ def test_a_wrong_answer_is_shown_and_fails_the_demo(env: dict[str, str]) -> None
         assert "Wrong answer to MyApp_HelloWorld" in stdout
         assert "right: ('Good evening!', False)" in stdout
         assert "given: ('Hello from an OpenXR app written in Python!', False)" in stdout
-        assert re.fullmatch(r"1 of \d+ answers were wrong\.", stdout.splitlines()[-1])
+        assert re.fullmatch(r"1 of \d+ answers was wrong\.", stdout.splitlines()[-1])
+
+    run(scenario())
+
+
+def test_a_taken_port_is_said_plainly(env: dict[str, str]) -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as holder:
+            port = holder.getsockname()[1]
+            code, stdout, stderr = await finished("demo", "--port", str(port), env=env)
+        assert (code, stdout) == (1, "")
+        assert stderr.startswith(f"Error: Port {port} is taken")
+        assert len(stderr.splitlines()) == 1
 
     run(scenario())
 

@@ -122,6 +122,15 @@ def test_a_size_query_after_a_refused_fill_keeps_that_run_once(runtime, tool):
     assert runtime.raw_call("tool", capacity=100).written == b"second\0"
 
 
+def test_agents_that_meet_in_a_refused_result_each_get_their_own_run(runtime, tool):
+    assert runtime.raw_call("tool", capacity=2, thread="A").result == XR_ERROR_SIZE_INSUFFICIENT
+    assert runtime.raw_call("tool", thread="B").count == 6  # it may be the same call, retried on another thread
+    runtime.raw_call("tool", thread="A")
+    texts = {runtime.raw_call("tool", capacity=100, thread=thread).written for thread in "AB"}
+    assert texts == {b"first\0", b"second\0"}
+    assert tool.runs == 2
+
+
 def test_two_tools_queried_before_either_is_filled_run_once_each(extension, runtime, tool):
     other = Counted("other")
     extension.register_tool("other", "Another tool.", None, other)
@@ -221,15 +230,19 @@ def test_all_held_results_take_a_bounded_number_of_bytes_but_the_newest_stays(ex
 
 
 def test_a_held_result_grows_too_old(extension, runtime):
-    counted = Counted()
+    counted = Counted("first", "second")
     extension.register_tool("old", "Old.", None, counted)
     agentic.set_result_limits(seconds=0)
-    runs = 0
-    while counted.runs == runs:  # until the clock has moved between a query and its fill
-        runs = counted.runs + 1
-        runtime.raw_call("old")
-        runtime.raw_call("old", capacity=100)
-    assert counted.runs == runs + 1
+    while True:  # until the clock has moved between a query and its fill
+        runs = counted.runs
+        runtime.raw_call("old", '{"a":1}')
+        runtime.raw_call("old", '{"a":2}')
+        newest = runtime.raw_call("old", '{"a":2}', 100)
+        assert newest.written == b"second\0"  # the newest is never dropped
+        oldest = runtime.raw_call("old", '{"a":1}', 100)
+        if counted.runs > runs + 2:
+            break  # it was too old, and the tool ran again
+        assert oldest.written == b"first\0"
 
 
 @pytest.mark.parametrize("limits", [{"results_per_tool": 0}, {"total_bytes": -1}, {"seconds": -1}])
@@ -273,7 +286,7 @@ class Model:
         if held is not None:
             count = len(held[3]) + 1
             if query:
-                held[4] = False
+                held[1], held[4] = thread, False
                 return XR_SUCCESS, count, None, False
             if capacity < count:
                 held[4] = True

@@ -73,6 +73,22 @@ def test_a_tool_that_does_not_return_delays_the_exit_by_a_bounded_time():
     assert done.returncode in (0, -6, -11), done  # a thread inside Python at the end is the interpreter's own risk
 
 
+def test_a_forked_child_can_close_and_end_while_the_parent_is_flooded():
+    program = PROGRAM.format(
+        ending="import os, sys\n"
+        "for number in range(20):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        assert extension.close(timeout=60)\n"
+        "        assert runtime.raw_call(known, capacity=100).result == -2\n"
+        "        sys.exit(5)\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5\n"
+        "print('done')\n"
+    ).replace("runtime.flood", "known = runtime.tool('tool')\nruntime.flood")
+    done = run(program)
+    assert done.stdout == "done\n", done
+
+
 def test_forking_a_process_with_tools_leaves_the_parent_working():
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork here")

@@ -93,6 +93,8 @@ def test_without_an_instance_there_is_no_native_call(runtime, nothing):
         (("a\0b", "", None, echo), "a tool's name has a NUL"),
         (("n", "d\0", None, echo), "tool 'n': description has a NUL"),
         (("n", "d" * 1024, None, echo), "tool 'n': description has 1024 bytes"),
+        (("n", "", ALL_TYPES[0], echo), "parameters must be a list of ToolParameter objects"),
+        (("n", "", 5, echo), "parameters must be a list of ToolParameter objects, not 5"),
         (("n", "", ["text"], echo), "parameters must be ToolParameter objects, not 'text'"),
         (("n", "", [ALL_TYPES[0], ALL_TYPES[0]], echo), "two parameters named 'text'"),
         (("n", "", None, None), "callback must be callable"),
@@ -146,14 +148,10 @@ def test_a_name_that_is_taken_is_refused_and_the_first_tool_stays(extension, run
     assert runtime.call("tool") == "first"
 
 
-def test_numbers_that_are_not_assumed_leave_one_cause(extension, runtime):
-    agentic.override_numbers({name: number.value for name, number in agentic.numbers_in_force().items()})
-    try:
-        runtime.fail(REGISTER, -1)
-        with pytest.raises(agentic.ToolNameTakenError):
-            extension.register_tool("tool", "", None, echo)
-    finally:
-        agentic.override_numbers(None)
+def test_corrected_numbers_that_may_be_wrong_are_named(extension, runtime, monkeypatch):
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", '{"XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_META": 1000123000}')
+    with pytest.raises(agentic.RegistrationRefusedError, match=r"In force from .* are: XR_TYPE_\w+PARAMETER_METAX1\."):
+        extension.register_tool("tool", "", [ALL_TYPES[0]], echo)
 
 
 @pytest.mark.parametrize("result", [-2, -3, -4, -10, -13, -51, -1000123456])

@@ -133,24 +133,66 @@ def reached(steps):
         steps.append(step)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7), SystemExit("words")])
-def test_what_ends_the_program_answers_the_host_and_is_raised_in_the_app(extension, runtime, error):
+class Quit(SystemExit):
+    def __init__(self, code, why):
+        super().__init__(code)
+        self.why = why
+
+    def __init_subclass__(cls):
+        raise TypeError("no subclasses")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7), SystemExit("words"), Quit(3, "bored")])
+def test_what_ends_the_program_answers_the_host_and_that_very_exception_is_raised_in_the_app(extension, runtime, error):
     extension.register_tool("tool", "", None, raising(error))
     (tool,) = runtime.tools()
-    answer, steps = None, []
+    steps = []
     with pytest.raises(type(error)) as caught:  # noqa: PT012 - where it is raised is the interpreter's choice
-        answer = runtime.raw_call(tool, capacity=100)
+        runtime.raw_call(tool, capacity=100)
         reached(steps)
-    assert caught.value.args == error.args
-    if isinstance(error, SystemExit):
-        assert caught.value.code == error.code
-    assert caught.value.__cause__ is error
+    assert caught.value is error
     assert len(steps) < 100
-    del answer
-    # The host was answered; and the next call works.
+    # The next call works, and nothing is raised twice.
     extension.register_tool("other", "", None, lambda _arguments: "fine")
     assert runtime.call("other") == "fine"
     extension.raise_pending()
+
+
+def test_an_exception_that_ends_the_program_passes_by_the_tools_that_run_before_the_app(extension, runtime):
+    """One call inside another, and one queued behind: neither is what gets interrupted."""
+    ran = []
+    extension.register_tool("quit", "", None, raising(SystemExit(4)))
+
+    def outer(_arguments):
+        ran.append(runtime.call("quit"))
+        reached(ran)
+        return "outer"
+
+    extension.register_tool("outer", "", None, outer)
+    texts = []
+    with pytest.raises(SystemExit) as caught:  # noqa: PT012
+        texts.append(runtime.call("outer"))
+        reached(texts)
+    assert caught.value.code == 4
+    assert ran[0] == "Error: quit was interrupted: the app is being stopped."
+    assert ran[1:] == list(range(100))
+
+
+def test_sys_exit_in_a_tool_ends_the_process_with_its_code():
+    program = (
+        "import sys, openxr_agentic as agentic\n"
+        "from openxr_agentic.testing import MockRuntime\n"
+        "with MockRuntime() as runtime:\n"
+        "    instance = runtime.create_instance()\n"
+        "    extension = agentic.AgenticExtension(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)\n"
+        "    extension.register_tool('tool', '', None, lambda arguments: sys.exit(4))\n"
+        "    tool = runtime.tool('tool')\n"
+        "    runtime.destroy_instance(instance)\n"
+        "runtime = MockRuntime().__enter__()\n"
+        "runtime.raw_call(tool, capacity=100)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (4, "")
 
 
 def test_an_interrupted_main_thread_tool_reaches_the_app_through_its_frame_loop(extension, runtime):
@@ -198,13 +240,64 @@ def test_several_kept_exceptions_are_raised_one_by_one_the_oldest_first(extensio
         assert caught.value.args == (number,)
 
 
-def test_a_failure_in_the_report_itself_does_not_leave_through_c(extension, runtime):
-    class Cruel(agentic.ToolError):
-        def __str__(self):
-            raise RuntimeError
+class CruelFilter(logging.Filter):
+    def filter(self, record):
+        raise RuntimeError("the app's own log handling is broken")
 
-    extension.register_tool("tool", "", None, raising(Cruel("x")))
+
+@pytest.fixture
+def broken_log():
+    log, cruel = logging.getLogger("openxr_agentic"), CruelFilter()
+    log.addFilter(cruel)
+    yield
+    log.removeFilter(cruel)
+
+
+def test_a_failure_in_the_report_itself_answers_and_goes_to_the_unraisable_hook(
+    extension, runtime, broken_log, monkeypatch
+):
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: seen.append(unraisable.exc_value))
+    error = ValueError("bad")
+    extension.register_tool("tool", "", None, raising(error), main_thread=False)
     assert runtime.call("tool") == "Error: the tool failed, and so did the description of its error."
+    assert seen[0] is error
+    assert isinstance(seen[1], RuntimeError)
+
+
+def test_what_must_not_be_lost_is_kept_before_the_log_can_fail(extension, runtime, broken_log, monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    extension.register_tool("tool", "", None, raising(GeneratorExit("kept")), main_thread=False)
+    runtime.call("tool")
+    with pytest.raises(GeneratorExit, match="kept"):
+        extension.raise_pending()
+
+
+def test_a_tool_error_without_its_own_set_up_is_still_the_agents_text(extension, runtime):
+    class Careless(agentic.ToolError):
+        def __init__(self, text):
+            self.text = text
+
+        def __str__(self):
+            return self.text
+
+    extension.register_tool("tool", "", None, raising(Careless("no such cube")))
+    assert runtime.call("tool") == "Error: no such cube"
+
+
+def test_kept_exceptions_are_bounded_and_logged_once_a_kind(extension, runtime, caplog):
+    extension.register_tool("tool", "", None, raising(GeneratorExit()), main_thread=False)
+    for _ in range(300):
+        runtime.call("tool")
+    assert caplog.text.count("Traceback") == 1
+    kept = 0
+    while True:
+        try:
+            extension.raise_pending()
+            break
+        except GeneratorExit:
+            kept += 1
+    assert kept == failures.MOST_KEPT
 
 
 def test_failures_on_many_native_threads_each_get_their_own_text(extension, runtime):

@@ -1,7 +1,9 @@
 """Who lives how long: extensions, instances one after another, handles that come again, closing."""
 
+import contextlib
 import ctypes
 import gc
+import linecache
 import subprocess
 import sys
 import threading
@@ -160,6 +162,155 @@ def test_close_does_not_wait_for_ever_and_says_what_still_ran(attach, instance, 
         assert extension.close(timeout=0.01) is False
     gate.leave.set()
     assert call() == REFUSED  # nobody could fetch the result any more
+
+
+@pytest.mark.parametrize("timeout", [None, -1, float("nan"), float("inf"), "5", True])
+def test_a_timeout_that_makes_no_sense_is_refused_before_anything_is_closed(extension, runtime, timeout):
+    extension.register_tool("tool", "", None, echo)
+    with pytest.raises(ValueError, match="timeout must be a finite number of seconds"):
+        extension.close(timeout)
+    assert runtime.call("tool") == "{}"
+
+
+def test_everybody_who_closes_waits_for_what_still_runs(attach, instance, runtime, gate, in_background):
+    extension = attach(instance)
+    extension.register_tool("tool", "", None, gate, main_thread=False)
+    call = in_background(lambda: runtime.raw_call("tool", capacity=100, thread="host"))
+    assert gate.entered.wait(60)
+    with pytest.warns(RuntimeWarning, match="still running"):
+        assert extension.close(timeout=0.01) is False
+    with pytest.warns(RuntimeWarning, match="still running"):
+        assert extension.close(timeout=0.01) is False
+    gate.leave.set()
+    assert extension.close(timeout=60) is True
+    assert call().written == b"left\0"
+
+
+class InterruptAt:
+    """Raises KeyboardInterrupt at the n-th line that runs in extension.py, as Ctrl-C could.
+
+    Lines that begin a `with` are left out: they are traced again on the way out, before
+    __exit__ is called, where CPython itself takes no signal.
+    """
+
+    def __init__(self, line):
+        self.left = line
+
+    def _trace(self, frame, event, _argument):
+        if frame.f_code.co_filename != extension_module.__file__:
+            return None
+        if event == "line" and not self._line(frame).startswith("with "):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self._trace
+
+    @staticmethod
+    def _line(frame):
+        return linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+
+    def __enter__(self):
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_):
+        sys.settrace(None)
+
+
+class Tool:
+    def __call__(self, _arguments):
+        return "ran"
+
+
+def test_close_that_was_interrupted_anywhere_can_be_called_again(attach, instance):
+    lines = 0
+    while True:
+        lines += 1
+        tools = [Tool(), Tool()]
+        gone = [weakref.ref(tool) for tool in tools]
+        extension = attach(instance)
+        for number, tool in enumerate(tools):
+            extension.register_tool(f"tool{number}", "", None, tool)
+        del tools, tool
+        interrupt = InterruptAt(lines)
+        try:
+            with interrupt:
+                extension.close()
+        except KeyboardInterrupt:
+            assert extension.close() is True
+        gc.collect()
+        assert [reference() for reference in gone] == [None, None]
+        if interrupt.left > 0:
+            break
+    assert lines > 20
+
+
+def test_a_registration_that_was_interrupted_anywhere_can_be_tried_again_and_keeps_nothing(attach, runtime):
+    lines = 0
+    while True:
+        lines += 1
+        handle = runtime.create_instance()
+        extension = attach(handle)
+        tool = Tool()
+        gone = weakref.ref(tool)
+        interrupt = InterruptAt(lines)
+        try:
+            with interrupt:
+                extension.register_tool("tool", "", None, tool)
+        except KeyboardInterrupt:
+            with contextlib.suppress(agentic.ToolNameTakenError):  # the first one may have come through
+                extension.register_tool("tool", "", None, tool)
+        del tool
+        assert runtime.call("tool", instance=handle) == "ran"
+        extension.close()
+        gc.collect()
+        assert gone() is None
+        runtime.destroy_instance(handle)
+        if interrupt.left > 0:
+            break
+    assert lines > 20
+
+
+def test_a_registration_that_fails_keeps_nothing(extension, runtime):
+    tool = Tool()
+    gone = weakref.ref(tool)
+    for result in (-1, -2, -12):
+        runtime.fail("xrAgenticRegisterExternalToolMETAX1", result)
+        with pytest.raises(agentic.AgenticError):
+            extension.register_tool("tool", "", None, tool)
+    before = statistics().slots
+    del tool
+    gc.collect()
+    assert gone() is None
+    assert statistics().slots == before
+
+
+def test_where_warnings_are_errors_a_changed_definition_changes_nothing(attach, instance, runtime):
+    first = attach(instance)
+    first.register_tool("tool", "Old.", None, echo)
+    first.close()
+    second = attach(instance)
+    with pytest.raises(RuntimeWarning):  # as this test suite has it
+        second.register_tool("tool", "New.", None, echo)
+    assert runtime.raw_call("tool", capacity=9) == REFUSED
+    second.register_tool("tool", "Old.", None, echo)
+    assert runtime.call("tool") == "{}"
+
+
+def test_letting_go_of_a_callback_may_run_code_that_uses_the_extension(attach, instance):
+    extension = attach(instance)
+    names = []
+
+    class Last(Tool):
+        def __del__(self):
+            thread = threading.Thread(target=lambda: names.append(extension.tool_names))
+            thread.start()
+            thread.join(60)
+            assert not thread.is_alive()
+
+    extension.register_tool("tool", "", None, Last())
+    extension_module._forget(lambda _key: True)
+    assert names == [[]]
 
 
 def test_close_from_inside_a_tool_does_not_wait_for_that_tool(attach, instance, runtime):

@@ -451,6 +451,34 @@ def test_the_tools_of_an_app_that_left_stay_listed_and_a_call_says_that_it_is_aw
     run(scenario())
 
 
+def test_a_server_that_ends_with_its_app_promises_no_restart(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def closing(arguments: str) -> Answer:
+        return Answer("the instance is being destroyed", CLOSING)
+
+    app = FakeApp(label="run-0123")
+    app.add("tool", closing)
+
+    async def scenario() -> None:
+        async with serving("run-0123", ends_with_app=True) as server, server.client() as client:
+            with pytest.raises(MCPError, match="The app offers no tools yet"):
+                await client.call_tool("tool", {})
+            async with app.running(folder):
+                await until_connected(server)
+                ending = text_of(await client.call_tool("tool", {}))
+            await until(lambda: not server.link.connected)
+            away = text_of(await client.call_tool("tool", {}))
+        assert away.startswith("Error: The app has closed its OpenXR instance.")
+        for text in (ending, away):
+            assert "This server ends with the app." in text
+            assert "come back when" not in text
+            assert "run-0123" not in text
+
+    with caplog.at_level("INFO", "openxr_agentic"):
+        run(scenario())
+    assert [message.split(" (")[0] for message in caplog.messages if "Fake App" in message] == ["connected to Fake App"]
+    assert "waiting for" not in caplog.text
+
+
 def test_an_app_that_leaves_during_a_call_is_an_error_result(folder: Path) -> None:
     app = FakeApp()
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import openxr_agentic as agentic
 from openxr_agentic import host, loader
+from openxr_agentic.host.frames import CallStatus
 from openxr_agentic.testing import MockCallError, MockRuntime, MockRuntimeError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,6 +109,46 @@ def test_leaving_lets_the_loader_go_on_with_the_users_own_runtime(monkeypatch, t
         assert agentic.EXTENSION_NAME in offered()
     with pytest.raises(agentic.RuntimeNotFoundError):
         offered()
+
+
+def test_an_instance_that_a_failed_test_left_behind_does_not_break_the_next_one():
+    xr = pytest.importorskip("xr", exc_type=Exception)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), MockRuntime() as runtime:  # noqa: PT012 - a test that fails
+            xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=agentic.enable_extension([])))
+            runtime.create_instance()
+            raise ZeroDivisionError
+    with pytest.warns(RuntimeWarning, match="left with 1 living instance"), MockRuntime():
+        xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=agentic.enable_extension([])))
+    with MockRuntime() as runtime:
+        assert runtime.instances == []
+
+
+def test_what_c_would_cut_or_wrap_is_refused(extension, runtime):
+    extension.register_tool("tool", "", None, str)
+    for call in (
+        lambda: runtime.call("tool\0more"),
+        lambda: runtime.call("tool", b'{"a":"\0b"}'),
+        lambda: runtime.call("tool", timeout=-1),
+        lambda: runtime.call("tool", timeout=float("nan")),
+        lambda: runtime.raw_call("tool", capacity=2**32),
+        lambda: runtime.raw_call("tool", capacity=-1),
+        lambda: runtime.fail("xrWaitFrame", 2**40),
+    ):
+        with pytest.raises(ValueError, match="NUL|timeout|32 bits"):
+            call()
+
+
+def test_an_instance_that_is_not_there_is_said_to_be_missing(runtime):
+    for call in (lambda: runtime.tools(instance=5), lambda: runtime.call("tool", instance=5)):
+        with pytest.raises(MockRuntimeError, match="no living instance 0x5"):
+            call()
+
+
+def test_a_call_error_can_be_pickled():
+    error = MockCallError("tool", CallStatus.FAILED, -2, "why")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.status, again.result) == (str(error), CallStatus.FAILED, -2)
 
 
 def test_only_one_can_be_entered_and_it_can_be_entered_again(runtime):

@@ -119,6 +119,24 @@ def test_a_host_of_that_build_refuses_our_numbers(other_build):
     assert done.stdout == "XR_ERROR_VALIDATION_FAILURE\n", done.stderr
 
 
+def test_with_numbers_from_the_header_a_validation_failure_has_one_cause(other_build):
+    program = (
+        "import openxr_agentic as agentic\n"
+        "from openxr_agentic.testing import MockRuntime\n"
+        "with MockRuntime() as runtime:\n"
+        "    instance = runtime.create_instance()\n"
+        "    extension = agentic.AgenticExtension(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)\n"
+        "    runtime.fail('xrAgenticRegisterExternalToolMETA', -1)\n"
+        "    try:\n"
+        "        extension.register_tool('tool', '', None, str)\n"
+        "    except agentic.ToolNameTakenError as error:\n"
+        "        print(error.name)\n"
+        "    runtime.destroy_instance(instance)\n"
+    )
+    done = run_python(other_build, "-c", program)
+    assert done.stdout == "XR_ERROR_VALIDATION_FAILURE\n", done.stderr
+
+
 def test_a_folder_that_is_none_and_a_header_of_something_else_stop_the_build_with_a_reason(other_build, tmp_path):
     done = build(other_build, "/no/such/folder")
     assert done.returncode != 0

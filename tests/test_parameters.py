@@ -141,7 +141,25 @@ def test_a_whole_object_schema_is_sent_as_it_is(whole):
     assert json.loads(ToolParameter("p", "", OBJECT, object_properties=whole).object_properties) == whole
 
 
-@pytest.mark.parametrize("properties", [{"a": {"type": "number"}}, {"type": {"type": "string"}}, {"a": True}, {}])
+@pytest.mark.parametrize(
+    "properties", [{"x": "number"}, {"type": "object", "properties": {"x": 5}}, {"a": {}, "x": []}]
+)
+def test_a_property_that_is_no_schema_is_refused_by_name(properties):
+    with pytest.raises(DefinitionError, match="property 'x' must be a schema such as"):
+        ToolParameter("p", "", OBJECT, object_properties=properties)
+
+
+def test_of_a_text_that_is_a_subclass_of_str_only_the_text_is_kept():
+    class Name(str):
+        __slots__ = ()
+
+    assert type(ToolParameter(Name("p"), Name("d"), STRING).name) is str
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [{"a": {"type": "number"}}, {"type": {"type": "string"}}, {"required": {"type": "boolean"}}, {"a": True}, {}],
+)
 def test_a_map_of_properties_is_put_into_an_object_schema(properties):
     sent = json.loads(ToolParameter("p", "", OBJECT, object_properties=properties).object_properties)
     assert sent == {"type": "object", "properties": properties}

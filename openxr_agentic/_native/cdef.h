@@ -99,18 +99,27 @@ typedef struct {
 extern "Python+C" int32_t oxa_enter_thread(void);
 
 void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident);
-OxaTool* oxa_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner, int takes_bytes);
+OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner);
+typedef struct {
+    uintptr_t decode, recover, call, dry_run, encode, check;
+} OxaTypedTool;
+OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token);
+uint64_t oxa_current_token(void);
 void oxa_tool_release(OxaTool* tool);
-void oxa_raise_on_return(uintptr_t exception_class);
+int oxa_raise_on_return(uintptr_t exception);
 
-OxaSlotId oxa_slot_open(OxaTool* tool, int sizing, uint32_t sizing_bytes);
-OxaTool* oxa_slot_close(OxaSlotId slot);
+int oxa_slot_open(OxaSlotId* slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
+void oxa_slot_close(OxaSlotId slot);
+int oxa_slot_replace(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
 int oxa_slot_reopen(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
 void oxa_slot_free(OxaSlotId slot);
 int oxa_slot_wait(OxaSlotId slot, int64_t timeout_ns);
 uint32_t oxa_slot_held(OxaSlotId slot);
 
 XrResult oxa_callback(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments, void* user_data);
+void oxa_before_fork(void);
+void oxa_after_fork_in_parent(void);
+void oxa_after_fork_in_child(void);
 int oxa_gate_close(int64_t timeout_ns);
 void oxa_set_bounds(uint32_t results_per_slot, uint64_t bytes, int64_t age_ns);
 void oxa_exchange_statistics(OxaExchangeStatistics* statistics);

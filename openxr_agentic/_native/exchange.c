@@ -11,11 +11,13 @@ struct OxaHeld {
     int64_t since_ns;
     uint32_t slot_index;
     uint32_t text_bytes;
-    int refused; /* a fill was answered SIZE_INSUFFICIENT, and no size query followed */
-    size_t argument_bytes;
-    char* text;
-    char arguments[]; /* then the text; both with a NUL */
+    int refused;                 /* a fill was answered SIZE_INSUFFICIENT, and no size query followed */
+    size_t argument_bytes, room; /* room: bytes for the text and its NUL */
+    char arguments[];            /* then the text; both with a NUL */
 };
+
+/* Most results fit here, so that one allocation serves a run. */
+enum { USUAL_ROOM = 256 };
 
 typedef enum SlotState { SLOT_FREE, SLOT_OPEN, SLOT_CLOSED } SlotState;
 
@@ -68,22 +70,39 @@ uint64_t oxa_thread_number(void) {
 
 /* ---- held results (all under the lock) ---- */
 
-static uint64_t held_size(const OxaHeld* held) {
-    return sizeof *held + held->argument_bytes + 1 + (uint64_t)held->text_bytes + 1;
-}
+static uint64_t held_size(const OxaHeld* held) { return sizeof *held + held->argument_bytes + 1 + held->room; }
 
-OxaHeld* oxa_held_new(const char* arguments, size_t argument_bytes, const char* text, size_t text_bytes) {
-    OxaHeld* held = malloc(sizeof *held + argument_bytes + 1 + text_bytes + 1);
+static char* held_text(OxaHeld* held) { return held->arguments + held->argument_bytes + 1; }
+
+/* The host's text is read once, before the tool runs: who wrote it may change it meanwhile. */
+static OxaHeld* held_new(const char* arguments, size_t bytes) {
+    OxaHeld* held = malloc(sizeof *held + bytes + 1 + USUAL_ROOM);
     if (held == NULL) return NULL;
-    memcpy(held->arguments, arguments, argument_bytes);
-    held->arguments[argument_bytes] = '\0';
-    held->argument_bytes = argument_bytes;
-    held->text = held->arguments + argument_bytes + 1;
-    memcpy(held->text, text, text_bytes);
-    held->text[text_bytes] = '\0';
-    held->text_bytes = (uint32_t)text_bytes;
+    memcpy(held->arguments, arguments, bytes);
+    held->arguments[bytes] = '\0';
+    held->argument_bytes = bytes;
+    held->room = USUAL_ROOM;
+    held->text_bytes = 0;
     held->refused = 0;
     return held;
+}
+
+const char* oxa_held_arguments(const OxaHeld* held, size_t* bytes) {
+    *bytes = held->argument_bytes;
+    return held->arguments;
+}
+
+int oxa_held_set_text(OxaHeld** held, const char* text, size_t bytes) {
+    if (bytes >= (*held)->room) {
+        OxaHeld* grown = realloc(*held, sizeof **held + (*held)->argument_bytes + 1 + bytes + 1);
+        if (grown == NULL) return 0;
+        grown->room = bytes + 1;
+        *held = grown;
+    }
+    memcpy(held_text(*held), text, bytes);
+    held_text(*held)[bytes] = '\0';
+    (*held)->text_bytes = (uint32_t)bytes;
+    return 1;
 }
 
 static void hold(uint32_t slot_index, OxaHeld* held) {
@@ -125,13 +144,14 @@ static void evict(OxaHeld* held) {
     drop(held);
 }
 
+/* The newest is never evicted: it is what the next fill will ask for. */
+
 static void evict_aged(void) {
-    if (oldest_held == NULL) return;
+    if (oldest_held == newest_held) return;
     int64_t now = oxa_coarse_now_ns();
-    while (oldest_held != NULL && now - oldest_held->since_ns > bound_age_ns) evict(oldest_held);
+    while (oldest_held != newest_held && now - oldest_held->since_ns > bound_age_ns) evict(oldest_held);
 }
 
-/* The newest is never evicted: it is what the next fill will ask for. */
 static void hold_within_bounds(uint32_t slot_index, OxaHeld* held) {
     held->since_ns = oxa_coarse_now_ns();
     hold(slot_index, held);
@@ -186,30 +206,31 @@ static int grow_slots(void) {
 }
 
 static void fill_slot(Slot* slot, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes) {
+    oxa_tool_retain(tool);
     slot->state = SLOT_OPEN;
     slot->tool = tool;
     slot->sizing = sizing;
     slot->sizing_bytes = sizing_bytes;
 }
 
-OxaSlotId oxa_slot_open(OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes) {
-    OxaSlotId id = 0;
+int oxa_slot_open(OxaSlotId* slot, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes) {
     oxa_lock(&lock);
     if (!condition_ready) {
         oxa_condition_init(&run_ended);
         condition_ready = 1;
     }
     uint32_t index = find_free_index();
-    if (index < slot_capacity || grow_slots()) {
+    int opened = index < slot_capacity || grow_slots();
+    if (opened) {
         slots[index].generation++;
         fill_slot(&slots[index], tool, sizing, sizing_bytes);
-        id = slot_id(index, slots[index].generation);
+        *slot = slot_id(index, slots[index].generation);
     }
     oxa_unlock(&lock);
-    return id;
+    return opened;
 }
 
-OxaTool* oxa_slot_close(OxaSlotId id) {
+void oxa_slot_close(OxaSlotId id) {
     OxaTool* tool = NULL;
     oxa_lock(&lock);
     Slot* slot = find_slot(id, NULL);
@@ -220,7 +241,21 @@ OxaTool* oxa_slot_close(OxaSlotId id) {
         slot->state = SLOT_CLOSED;
     }
     oxa_unlock(&lock);
-    return tool;
+    if (tool != NULL) oxa_tool_release(tool); /* runs Python: not under the lock */
+}
+
+int oxa_slot_replace(OxaSlotId id, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes) {
+    OxaTool* before = NULL;
+    oxa_lock(&lock);
+    Slot* slot = find_slot(id, NULL);
+    if (slot != NULL && slot->state == SLOT_OPEN) {
+        before = slot->tool;
+        fill_slot(slot, tool, sizing, sizing_bytes);
+    }
+    oxa_unlock(&lock);
+    if (before == NULL) return 0;
+    oxa_tool_release(before);
+    return 1;
 }
 
 int oxa_slot_reopen(OxaSlotId id, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes) {
@@ -262,7 +297,7 @@ int oxa_slot_wait(OxaSlotId id, int64_t timeout_ns) {
 
 /* ---- the exchange ---- */
 
-/* Runs the tool outside the lock. */
+/* Runs the tool outside the lock. XR_SUCCESS: *held has the result; else it is NULL. */
 static XrResult run(Slot* slot, uint32_t index, OxaSlotId id, int dry_run, const char* arguments, size_t bytes,
                     OxaHeld** held) {
     OxaTool* tool = slot->tool;
@@ -272,8 +307,17 @@ static XrResult run(Slot* slot, uint32_t index, OxaSlotId id, int dry_run, const
 
     Frame frame = {id, innermost};
     innermost = &frame;
-    *held = NULL;
-    XrResult result = oxa_run_tool(tool, dry_run, arguments, bytes, held);
+    XrResult result = XR_ERROR_OUT_OF_MEMORY;
+    *held = held_new(arguments, bytes);
+    if (*held == NULL) {
+        oxa_tool_release(tool);
+    } else {
+        result = oxa_run_tool(tool, dry_run, held);
+    }
+    if (result != XR_SUCCESS) {
+        free(*held);
+        *held = NULL;
+    }
     innermost = frame.outer;
 
     oxa_lock(&lock);
@@ -300,6 +344,9 @@ static XrResult answer(int size_query, uint32_t capacity, uint32_t* count, const
     if (held != NULL) {
         *count = held->text_bytes + 1;
         if (size_query) {
+            /* From here on it is this thread's: another agent's call with the same
+             * arguments must not drop it, nor be answered by it. */
+            held->thread = thread;
             held->refused = 0;
             return XR_SUCCESS;
         }
@@ -372,7 +419,7 @@ XrResult oxa_exchange(char* buffer, uint32_t capacity, uint32_t* count, const ch
         result = answer(size_query, capacity, count, arguments, bytes, slot, thread, &delivered);
         oxa_unlock(&lock);
         if (delivered != NULL) {
-            memcpy(buffer, delivered->text, (size_t)delivered->text_bytes + 1);
+            memcpy(buffer, held_text(delivered), (size_t)delivered->text_bytes + 1);
             free(delivered);
         }
     }
@@ -383,6 +430,20 @@ XrResult oxa_exchange(char* buffer, uint32_t capacity, uint32_t* count, const ch
 XrResult XRAPI_CALL oxa_callback(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments,
                                  void* user_data) {
     return oxa_exchange(buffer, capacity, count, arguments, (OxaSlotId)user_data, oxa_thread_number());
+}
+
+void oxa_before_fork(void) { oxa_lock(&lock); }
+
+void oxa_after_fork_in_parent(void) { oxa_unlock(&lock); }
+
+void oxa_after_fork_in_child(void) {
+    uint64_t own = 0;
+    for (const Frame* frame = innermost; frame != NULL; frame = frame->outer) own++;
+    for (uint32_t i = 0; i < slot_capacity; i++)
+        slots[i].running = runs_of_this_thread(slot_id(i, slots[i].generation));
+    oxa_unlock(&lock);
+    atomic_store(&closing, 1);
+    atomic_store(&in_flight, own);
 }
 
 int oxa_gate_close(int64_t timeout_ns) {

@@ -31,20 +31,26 @@ typedef enum OxaSizing {
     OXA_SIZING_DRY_RUN = 2 /* a size query asks a function without side effects */
 } OxaSizing;
 
-/* Runs the tool, or with dry_run its dry run, on the calling thread. XR_SUCCESS:
- * *held is a new result. Gives back the run's reference in every case.
- * `arguments` is never NULL and is not changed while this runs. */
-XrResult oxa_run_tool(OxaTool* tool, int dry_run, const char* arguments, size_t argument_bytes, OxaHeld** held);
+/* Runs the tool, or with dry_run its dry run, on the calling thread, with the
+ * arguments that *held keeps. XR_SUCCESS: its text was set. Gives back the run's
+ * reference in every case. */
+XrResult oxa_run_tool(OxaTool* tool, int dry_run, OxaHeld** held);
 void oxa_tool_retain(OxaTool* tool);
+void oxa_tool_release(OxaTool* tool);
 
-/* NULL: out of memory. The texts are copied. text_bytes must be below UINT32_MAX. */
-OxaHeld* oxa_held_new(const char* arguments, size_t argument_bytes, const char* text, size_t text_bytes);
+const char* oxa_held_arguments(const OxaHeld* held, size_t* bytes);
+/* The text is copied; it must be below UINT32_MAX bytes. *held may move. 0: out of memory. */
+int oxa_held_set_text(OxaHeld** held, const char* text, size_t bytes);
 
-/* A slot takes over the caller's reference to the tool. 0: out of memory or of slots. */
-OxaSlotId oxa_slot_open(OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes);
-/* No call enters any more and held results are freed. Returns the tool, whose
- * reference passes to the caller; NULL when the slot was not open. */
-OxaTool* oxa_slot_close(OxaSlotId slot);
+/* Puts a tool behind a new slot, which takes a reference of its own. *slot is set last.
+ * 0: out of memory or of slots. */
+int oxa_slot_open(OxaSlotId* slot, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes);
+/* No call enters any more; held results are freed and the slot's reference to the tool
+ * is given back. Nothing happens when the slot is not open. */
+void oxa_slot_close(OxaSlotId slot);
+/* Puts another tool behind an open slot; runs under way end with the one before. 0: the
+ * slot is not open. */
+int oxa_slot_replace(OxaSlotId slot, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes);
 /* Opens a closed slot under the same id. 0: it is not a closed slot. */
 int oxa_slot_reopen(OxaSlotId slot, OxaTool* tool, OxaSizing sizing, uint32_t sizing_bytes);
 /* The id becomes stale for ever. The slot must be closed. */
@@ -58,6 +64,12 @@ XrResult XRAPI_CALL oxa_callback(char* buffer, uint32_t capacity, uint32_t* coun
                                  void* user_data);
 XrResult oxa_exchange(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments, OxaSlotId slot,
                       uint64_t thread);
+
+/* Around fork(): the state is whole when the child gets its copy. The child refuses
+ * every call, and waits for none of the threads that it does not have. */
+void oxa_before_fork(void);
+void oxa_after_fork_in_parent(void);
+void oxa_after_fork_in_child(void);
 
 /* Interpreter exit: every later call is refused; waits until none is in flight,
  * but for those that this thread is inside of. 1: none is; 0: the time is over. */

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CALLBACK, DRY_RUN, OWNER, DECODE, RECOVER, ENCODE, CHECK, OBJECTS };
+
 struct OxaTool {
     atomic_uint references;
-    int takes_bytes;
-    PyObject* callback;
-    PyObject* dry_run;
-    PyObject* owner;
+    int typed;
+    uint64_t token;
+    PyObject* objects[OBJECTS]; /* references; NULL where there is none */
 };
+
+static _Thread_local uint64_t current_token;
 
 /* Implemented in Python, by cffi: entering it once makes cffi give this thread
  * a thread state that lasts as long as the thread. Without one, every
@@ -22,7 +25,11 @@ static _Thread_local int thread_entered;
 
 static PyObject* failure_handler;
 static unsigned long main_thread;
-static _Thread_local PyObject* raise_on_return; /* a reference */
+
+/* What ends the program and was raised in a tool: kept here, and raised in the app
+ * when the outermost tool of the main thread has returned. With the GIL. */
+static PyObject* raise_in_app; /* a reference */
+static _Thread_local unsigned run_depth;
 
 void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident) {
     PyGILState_STATE state = PyGILState_Ensure();
@@ -34,30 +41,42 @@ void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident) {
     PyGILState_Release(state);
 }
 
-OxaTool* oxa_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner, int takes_bytes) {
+static OxaTool* new_tool(const uintptr_t objects[OBJECTS], int typed, uint64_t token) {
     OxaTool* tool = malloc(sizeof *tool);
     if (tool == NULL) return NULL;
     atomic_init(&tool->references, 1);
-    tool->takes_bytes = takes_bytes;
-    tool->callback = (PyObject*)callback;
-    tool->dry_run = (PyObject*)dry_run;
-    tool->owner = (PyObject*)owner;
+    tool->typed = typed;
+    tool->token = token;
     PyGILState_STATE state = PyGILState_Ensure();
-    Py_XINCREF(tool->callback);
-    Py_XINCREF(tool->dry_run);
-    Py_XINCREF(tool->owner);
+    for (int i = 0; i < OBJECTS; i++) {
+        tool->objects[i] = (PyObject*)objects[i];
+        Py_XINCREF(tool->objects[i]);
+    }
     PyGILState_Release(state);
     return tool;
 }
+
+OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner) {
+    const uintptr_t objects[OBJECTS] = {[CALLBACK] = callback, [DRY_RUN] = dry_run, [OWNER] = owner};
+    return new_tool(objects, 0, 0);
+}
+
+OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token) {
+    const uintptr_t objects[OBJECTS] = {
+        [CALLBACK] = parts->call,   [DRY_RUN] = parts->dry_run, [OWNER] = owner,        [DECODE] = parts->decode,
+        [RECOVER] = parts->recover, [ENCODE] = parts->encode,   [CHECK] = parts->check,
+    };
+    return new_tool(objects, 1, token);
+}
+
+uint64_t oxa_current_token(void) { return current_token; }
 
 void oxa_tool_retain(OxaTool* tool) { atomic_fetch_add(&tool->references, 1); }
 
 /* With the GIL. */
 static void give_back(OxaTool* tool) {
     if (atomic_fetch_sub(&tool->references, 1) != 1) return;
-    Py_XDECREF(tool->callback);
-    Py_XDECREF(tool->dry_run);
-    Py_XDECREF(tool->owner);
+    for (int i = 0; i < OBJECTS; i++) Py_XDECREF(tool->objects[i]);
     free(tool);
 }
 
@@ -67,38 +86,113 @@ void oxa_tool_release(OxaTool* tool) {
     PyGILState_Release(state);
 }
 
-void oxa_raise_on_return(uintptr_t exception_class) {
+/* Run by the interpreter on the main thread, between two of its bytecodes. A pending
+ * call can raise the exception itself; PyThreadState_SetAsyncExc only takes a class,
+ * and loses what the instance carries, such as an exit code. */
+static int raise_now(void* unused) {
+    (void)unused;
+    /* Inside of a tool it would hit that tool instead of the app: finish_run asks again. */
+    if (raise_in_app == NULL || run_depth > 0) return 0;
+    PyObject* exception = raise_in_app;
+    raise_in_app = NULL;
+    PyObject* type = PyObject_Type(exception);
+    if (type != NULL) PyErr_SetObject(type, exception);
+    Py_XDECREF(type);
+    Py_DECREF(exception);
+    return -1;
+}
+
+/* With the GIL; *exception stays the caller's. 1: taken. */
+static int keep_for_app(PyObject* exception) {
+    if (raise_in_app != NULL) return raise_in_app == exception;
+    Py_INCREF(exception);
+    raise_in_app = exception;
+    return 1;
+}
+
+int oxa_raise_on_return(uintptr_t exception) {
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject* previous = raise_on_return;
-    raise_on_return = (PyObject*)exception_class;
-    Py_XINCREF(raise_on_return);
-    Py_XDECREF(previous);
+    int taken = keep_for_app((PyObject*)exception);
     PyGILState_Release(state);
+    return taken;
+}
+
+static void finish_run(void) {
+    run_depth--;
+    if (run_depth == 0 && raise_in_app != NULL && PyThread_get_thread_ident() == main_thread)
+        Py_AddPendingCall(raise_now, NULL); /* when the queue is full: at the end of the next run */
 }
 
 /* ---- conversions; NULL with a Python exception set ---- */
 
-static PyObject* argument_object(const OxaTool* tool, const char* arguments, size_t bytes) {
+static PyObject* argument_object(const OxaTool* tool, const OxaHeld* held) {
+    size_t bytes = 0;
+    const char* arguments = oxa_held_arguments(held, &bytes);
     if (bytes >= 3 && memcmp(arguments, "\xEF\xBB\xBF", 3) == 0) {
         PyErr_SetString(PyExc_ValueError, "the arguments begin with a byte order mark, which JSON text must not have");
         return NULL;
     }
-    if (tool->takes_bytes) return PyBytes_FromStringAndSize(arguments, (Py_ssize_t)bytes);
-    return PyUnicode_DecodeUTF8(arguments, (Py_ssize_t)bytes, "strict");
+    if (!tool->typed) return PyUnicode_DecodeUTF8(arguments, (Py_ssize_t)bytes, "strict");
+    PyObject* text = PyBytes_FromStringAndSize(arguments, (Py_ssize_t)bytes);
+    if (text == NULL) return NULL;
+    PyObject* decoded = PyObject_CallFunctionObjArgs(tool->objects[DECODE], text, NULL);
+    if (decoded == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+        /* Not what was declared: perhaps what agents are known to send instead. */
+        PyErr_Clear();
+        decoded = PyObject_CallFunctionObjArgs(tool->objects[RECOVER], text, NULL);
+    }
+    Py_DECREF(text);
+    return decoded;
 }
 
-/* The text lives as long as `value`. */
-static const char* result_text(const OxaTool* tool, PyObject* value, Py_ssize_t* bytes) {
-    const char* text = NULL;
+static int contains(const char* text, size_t bytes, const char* word, size_t length) {
+    const char* end = text + bytes;
+    for (const char* at = text; (size_t)(end - at) >= length; at++) {
+        at = memchr(at, word[0], (size_t)(end - at) - length + 1);
+        if (at == NULL) return 0;
+        if (memcmp(at, word, length) == 0) return 1;
+    }
+    return 0;
+}
+
+/* A new reference to what holds the text: a str, or for a typed tool also bytes. */
+static PyObject* result_object(const OxaTool* tool, PyObject* value) {
     if (PyUnicode_Check(value)) {
-        text = PyUnicode_AsUTF8AndSize(value, bytes);
-    } else if (tool->takes_bytes && PyBytes_Check(value)) {
-        char* data = NULL;
-        text = PyBytes_AsStringAndSize(value, &data, bytes) == 0 ? data : NULL;
-    } else {
+        Py_INCREF(value);
+        return value;
+    }
+    if (!tool->typed) {
         PyObject* type = PyObject_Type(value);
         PyErr_Format(PyExc_TypeError, "the callback returned %R, not a str", type);
         Py_XDECREF(type);
+        return NULL;
+    }
+    PyObject* encoded = PyObject_CallFunctionObjArgs(tool->objects[ENCODE], value, NULL);
+    if (encoded == NULL) return NULL;
+    if (!PyBytes_Check(encoded)) {
+        PyErr_SetString(PyExc_TypeError, "the encoder returned no bytes");
+        Py_DECREF(encoded);
+        return NULL;
+    }
+    char* text = NULL;
+    Py_ssize_t bytes = 0;
+    PyBytes_AsStringAndSize(encoded, &text, &bytes);
+    if (contains(text, (size_t)bytes, "null", 4)) {
+        PyObject* checked = PyObject_CallFunctionObjArgs(tool->objects[CHECK], value, NULL);
+        if (checked == NULL) Py_CLEAR(encoded);
+        Py_XDECREF(checked);
+    }
+    return encoded;
+}
+
+/* The text lives as long as `holder`, a str or bytes. */
+static const char* text_of(PyObject* holder, Py_ssize_t* bytes) {
+    const char* text = NULL;
+    if (PyUnicode_Check(holder)) {
+        text = PyUnicode_AsUTF8AndSize(holder, bytes);
+    } else {
+        char* data = NULL;
+        if (PyBytes_AsStringAndSize(holder, &data, bytes) == 0) text = data;
     }
     if (text == NULL) return NULL;
     if (memchr(text, '\0', (size_t)*bytes) != NULL) {
@@ -128,60 +222,56 @@ static PyObject* take_exception(void) {
     return type; /* out of memory while it was made: the class still says what it was */
 }
 
-/* What the handler itself raised: an interrupt between two of its lines, or no
- * memory. It must not leave through C; one of the two that end a program is
- * raised again where the program can see it. */
-static void swallow(PyObject* exception) {
+/* An exception that nobody described, because the handler itself failed: an interrupt
+ * between two of its lines, no memory, a log handler of the app's. It must not leave
+ * through C, and must not be lost either. */
+static void surrender(PyObject* exception) {
     int ends_program = PyErr_GivenExceptionMatches(exception, PyExc_KeyboardInterrupt) ||
                        PyErr_GivenExceptionMatches(exception, PyExc_SystemExit);
-    if (ends_program && PyThread_get_thread_ident() == main_thread && raise_on_return == NULL)
-        raise_on_return = PyObject_Type(exception);
-    PyErr_Clear();
+    if (ends_program && PyThread_get_thread_ident() == main_thread && keep_for_app(exception)) return;
+    PyObject* type = PyObject_Type(exception);
+    PyErr_SetObject(type, exception);
+    Py_XDECREF(type);
+    PyErr_WriteUnraisable(NULL);
 }
 
-static XrResult report_failure(const OxaTool* tool, OxaStage stage, const char* arguments, size_t argument_bytes,
-                               OxaHeld** held) {
+static XrResult report_failure(const OxaTool* tool, OxaStage stage, OxaHeld** held) {
     static const char fallback[] = "Error: the tool failed, and so did the description of its error.";
     PyObject* exception = take_exception();
     PyObject* number = PyLong_FromLong((long)stage);
-    PyObject* said =
-        number == NULL ? NULL : PyObject_CallFunctionObjArgs(failure_handler, tool->owner, exception, number, NULL);
+    PyObject* said = number == NULL
+                         ? NULL
+                         : PyObject_CallFunctionObjArgs(failure_handler, tool->objects[OWNER], exception, number, NULL);
     Py_XDECREF(number);
-    const char* text = fallback;
-    Py_ssize_t bytes = (Py_ssize_t)sizeof fallback - 1;
+    const char* text = NULL;
+    Py_ssize_t bytes = 0;
     XrResult result = XR_SUCCESS;
     if (said == NULL) {
         PyObject* second = take_exception();
-        swallow(exception);
-        swallow(second);
-        Py_XDECREF(second);
+        surrender(exception);
+        surrender(second);
+        Py_DECREF(second);
     } else if (said == Py_None) {
         result = XR_ERROR_RUNTIME_FAILURE;
     } else {
-        text = result_text(tool, said, &bytes);
-        if (text == NULL) {
-            PyErr_Clear();
-            text = fallback;
-            bytes = (Py_ssize_t)sizeof fallback - 1;
-        }
+        text = PyUnicode_Check(said) ? text_of(said, &bytes) : NULL;
+        PyErr_Clear();
     }
-    if (result == XR_SUCCESS) {
-        *held = oxa_held_new(arguments, argument_bytes, text, (size_t)bytes);
-        if (*held == NULL) result = XR_ERROR_OUT_OF_MEMORY;
+    if (text == NULL) {
+        text = fallback;
+        bytes = (Py_ssize_t)sizeof fallback - 1;
     }
+    if (result == XR_SUCCESS && !oxa_held_set_text(held, text, (size_t)bytes)) result = XR_ERROR_OUT_OF_MEMORY;
     Py_XDECREF(said);
-    Py_XDECREF(exception);
+    Py_DECREF(exception);
     return result;
 }
 
-XrResult oxa_run_tool(OxaTool* tool, int dry_run, const char* arguments, size_t argument_bytes, OxaHeld** held) {
-    if (!thread_entered) {
-        if (oxa_enter_thread() != 1) {
-            PyGILState_STATE state = PyGILState_Ensure();
-            give_back(tool);
-            PyGILState_Release(state);
-            return XR_ERROR_RUNTIME_FAILURE;
-        }
+XrResult oxa_run_tool(OxaTool* tool, int dry_run, OxaHeld** held) {
+    /* A thread that has a state is Python's own, or was here before. On one that has
+     * none the call of oxa_enter_thread cannot be interrupted: signals go to the main thread. */
+    if (!thread_entered && PyGILState_GetThisThreadState() == NULL) {
+        oxa_enter_thread();
         thread_entered = 1;
     }
     PyGILState_STATE state = PyGILState_Ensure();
@@ -189,30 +279,31 @@ XrResult oxa_run_tool(OxaTool* tool, int dry_run, const char* arguments, size_t 
     XrResult result = XR_SUCCESS;
     const char* text = NULL;
     Py_ssize_t text_bytes = 0;
-    PyObject* value = NULL;
-    PyObject* argument = argument_object(tool, arguments, argument_bytes);
+    PyObject *value = NULL, *holder = NULL;
+    uint64_t outer_token = current_token;
+    current_token = tool->token;
+    run_depth++;
+    PyObject* argument = argument_object(tool, *held);
     if (argument != NULL) {
         stage = OXA_STAGE_TOOL;
-        value = PyObject_CallFunctionObjArgs(dry_run ? tool->dry_run : tool->callback, argument, NULL);
+        value = PyObject_CallFunctionObjArgs(tool->objects[dry_run ? DRY_RUN : CALLBACK], argument, NULL);
         Py_DECREF(argument);
     }
     if (value != NULL) {
         stage = OXA_STAGE_RESULT;
-        text = result_text(tool, value, &text_bytes);
+        holder = result_object(tool, value);
+        if (holder != NULL) text = text_of(holder, &text_bytes);
     }
     if (text == NULL) {
-        result = report_failure(tool, stage, arguments, argument_bytes, held);
-    } else {
-        *held = oxa_held_new(arguments, argument_bytes, text, (size_t)text_bytes);
-        if (*held == NULL) result = XR_ERROR_OUT_OF_MEMORY;
+        result = report_failure(tool, stage, held);
+    } else if (!oxa_held_set_text(held, text, (size_t)text_bytes)) {
+        result = XR_ERROR_OUT_OF_MEMORY;
     }
+    Py_XDECREF(holder);
     Py_XDECREF(value);
     give_back(tool);
-    if (raise_on_return != NULL) {
-        /* Last, so that no Python of ours is what gets interrupted. */
-        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), raise_on_return);
-        Py_CLEAR(raise_on_return);
-    }
+    current_token = outer_token;
+    finish_run();
     PyGILState_Release(state);
     return result;
 }

@@ -20,14 +20,31 @@ typedef enum OxaStage {
  * None: the host gets XR_ERROR_RUNTIME_FAILURE. */
 void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident);
 
-/* dry_run may be 0. takes_bytes: the callables take the argument bytes as they
- * are and return bytes or str; else they take and return str. NULL: no memory. */
-OxaTool* oxa_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner, int takes_bytes);
-/* Gives back a reference; the last one lets go of the Python objects. */
-void oxa_tool_release(OxaTool* tool);
+/* A tool that takes and returns text: callback(str) -> str. dry_run may be 0.
+ * NULL: no memory. */
+OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner);
 
-/* Called by the handler: once the C call of this thread is back in Python,
- * raise this exception class there. */
-void oxa_raise_on_return(uintptr_t exception_class);
+/* A tool with typed arguments and result:
+ *
+ *     arguments = decode(bytes)            a C function (msgspec's decoder)
+ *                 or, when that raises:    recover(bytes), which raises what is wrong
+ *     value     = call(arguments)          the user's function, by generated code
+ *     text      = value if it is a str, else encode(value) -> bytes, a C function
+ *                 check(value)             only when the text contains "null": a number
+ *                                          that JSON cannot say would have become one
+ *
+ * dry_run may be 0, and takes and returns as `call`. `token` names the tool to
+ * oxa_current_token. */
+typedef struct OxaTypedTool {
+    uintptr_t decode, recover, call, dry_run, encode, check;
+} OxaTypedTool;
+OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token);
+
+/* The token of the typed tool that this thread is inside of; 0: none. */
+uint64_t oxa_current_token(void);
+
+/* Called by the handler on the main thread: raise this very exception in the app,
+ * once no tool runs on this thread any more. 0: another one waits already. */
+int oxa_raise_on_return(uintptr_t exception);
 
 #endif

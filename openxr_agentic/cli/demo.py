@@ -18,6 +18,7 @@ from openxr_agentic.cli.console import stdout_console
 from openxr_agentic.cli.conversation import SCHEMAS, Conversation
 from openxr_agentic.cli.processes import Child, child, on_end_signals
 from openxr_agentic.cli.run import app_environment, new_label
+from openxr_agentic.cli.serve import claude_command
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.mcp.transports import Endpoints
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 LIMIT_SECONDS: Final = 60.0
 """For everything up to the last answer; a slow machine needs a third of it."""
+
+_COMPLAINT_MARK: Final = "Error: "
+"""How click begins the line that says what went wrong."""
 
 T = TypeVar("T")
 
@@ -114,7 +118,8 @@ async def _converse(console: Console, app: Child, server: Child) -> tuple[Endpoi
     for difference in conversation.wrong:
         console.print(f"\n[bold red]Wrong answer[/] to {escape(difference)}")
     if conversation.wrong:
-        console.print(f"\n{len(conversation.wrong)} of {conversation.answers} answers were wrong.")
+        verb = "was" if len(conversation.wrong) == 1 else "were"
+        console.print(f"\n{len(conversation.wrong)} of {conversation.answers} answers {verb} wrong.")
     else:
         console.print(f"\n[bold green]All {conversation.answers} answers were right.[/]")
     return endpoints, bool(conversation.wrong)
@@ -131,6 +136,10 @@ async def _watched(work: Coroutine[Any, Any, T], *children: Child, limit: float 
     try:
         await asyncio.wait((task, *endings), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         ended = [each for ending, each in endings.items() if ending.done()]
+        for process in ended:
+            # One of this package's own messages, as of a taken port, needs no context.
+            if (complaint := process.output(lines=1)).startswith(_COMPLAINT_MARK):
+                raise DemoError(complaint.removeprefix(_COMPLAINT_MARK))
         if not ended and task.done() and task.exception() is None:
             return task.result()
         if ended:
@@ -151,7 +160,7 @@ def _say_how_to_connect(console: Console, endpoints: Endpoints) -> None:
     configuration = {"mcpServers": {"openxr": {"type": "http", "url": endpoints.http}}}
     console.print(
         f"\n[bold]Serving on[/] until Ctrl-C. Connect your own client:\n"
-        f"    Claude Code    claude mcp add --transport http openxr {endpoints.http}\n"
+        f"    Claude Code    {claude_command(endpoints)}\n"
         f"    most others    {escape(json.dumps(configuration))}\n"
         f"    HTTP+SSE       {endpoints.sse}"
     )

@@ -70,20 +70,25 @@ def serve(port: str | None, app: str | None, as_json: bool) -> None:
     serve_app(listener, app, as_json=as_json)
 
 
-@command.command(context_settings={"allow_interspersed_args": False})
+@command.command(
+    context_settings={"allow_interspersed_args": False},
+    # The backspace is click's mark for a paragraph whose lines stay as they are.
+    epilog="""\b
+Exit codes: that of COMMAND, 128 + n when signal n ended it, and
+  125  the server could not start
+  126  COMMAND cannot be executed
+  127  COMMAND was not found""",
+)
 @click.option("--port", help=PORT_HELP)
 @click.argument("app_command", metavar="COMMAND...", nargs=-1, required=True)
 @click.pass_context
 def run(ctx: click.Context, port: str | None, app_command: Sequence[str]) -> None:
-    r"""Run COMMAND without a headset and serve its tools.
+    """Run COMMAND without a headset and serve its tools.
 
     COMMAND is an OpenXR app; it gets this package's mock runtime, and nothing in
     it has to change. Write -- before it.
 
-    \b
-    Exit codes: that of COMMAND, 128 + n when signal n ended it;
-    125 the server could not start, 126 COMMAND cannot be executed,
-    127 COMMAND was not found.
+    Ctrl-C interrupts COMMAND; a third one kills it.
     """
     if complaint := missing_extra("mcp", "uvicorn"):
         raise _RunFailure(complaint)

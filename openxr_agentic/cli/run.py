@@ -8,9 +8,12 @@ ends when the app has ended.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import signal
+import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -24,6 +27,17 @@ from openxr_agentic.mcp.transports import Endpoints
 if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping, Sequence
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS: Final = 0.1
+"""How long after a signal to this process one to its whole group may still follow (timeout(1) sends both)."""
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long an interrupted app may take to end before the user is told what can be done."""
+
+KILLING_INTERRUPT: Final = 3
+"""Which Ctrl-C kills the app."""
 
 # What a shell answers in the same cases.
 CANNOT_EXECUTE: Final = 126
@@ -62,9 +76,9 @@ def run_app(app_command: Sequence[str], listener: socket.socket) -> int:
         The exit code for a shell: the command's own, 128 + n when signal n ended
         it, 126 or 127 when it could not be started.
     """
-    announce(Endpoints.of(listener))
     label = new_label("run")
-    return asyncio.run(_run(app_command, app_environment(label), AppLink(label), listener))
+    link = AppLink(label, ends_with_app=True)
+    return asyncio.run(_run(app_command, app_environment(label), link, listener))
 
 
 async def _run(
@@ -80,7 +94,9 @@ async def _run(
         click.echo(f"Error: cannot run {app_command[0]}: {error.strerror}.", err=True)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_EXECUTE
     stop = asyncio.Event()
-    with on_end_signals(_Forwarder(app)):
+    forwarder = _Forwarder(app)
+    with forwarder, on_end_signals(forwarder):
+        announce(Endpoints.of(listener))
         serving = asyncio.ensure_future(serve_link(link, listener, stop))
         ended = asyncio.ensure_future(app.wait())
         try:
@@ -92,40 +108,111 @@ async def _run(
             stop.set()
             await serving
     code = ended.result()
-    return 128 - code if code < 0 else code
+    if code >= 0:
+        return code
+    if -code not in forwarder.received:  # else it did what it was asked to
+        log.warning("the app was ended by %s", _signal_name(-code))
+    return 128 - code
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have none
+        return f"signal {number}"
 
 
 class _Forwarder:
-    """Passes on to the app what should end the command; the second Ctrl-C kills it."""
+    """Passes on to the app, once, what should end the command; the third Ctrl-C kills the app.
+
+    A Ctrl-C in the terminal goes to the whole process group, so the app has it
+    already, and a second one would interrupt its cleaning up; but one that an
+    IDE or ``kill`` sends goes to this process only. A witness tells the two apart.
+
+    Attributes:
+        received: The signals that this process got so far.
+    """
 
     def __init__(self, app: asyncio.subprocess.Process) -> None:
+        self.received: set[signal.Signals] = set()
         self._app = app
-        self._interrupted = False
+        self._witness = _Witness()
+        self._interrupts = 0
+        self._unsettled: set[signal.Signals] = set()
+        self._settling: asyncio.TimerHandle | None = None
+        self._waiting: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        for timer in (self._settling, self._waiting):
+            if timer is not None:
+                timer.cancel()
+        self._witness.dismiss()
 
     def __call__(self, number: signal.Signals) -> None:
+        self.received.add(number)
+        self._unsettled.add(number)
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._settle)
+
+    def _settle(self) -> None:
+        self._settling = None
+        numbers, self._unsettled = self._unsettled, set()
+        seen_by_group = self._witness.dismiss()
+        self._witness = _Witness()
         if self._app.returncode is not None:
             return
-        if number != signal.SIGINT:
-            self._app.send_signal(number)
-        elif self._interrupted:
-            self._app.kill()
-        else:
-            self._interrupted = True
-            # A Ctrl-C in the terminal has reached the app already, and a second
-            # one would interrupt its cleaning up.
-            if not _in_foreground():
+        if signal.SIGINT in numbers:
+            self._interrupts += 1
+            if self._interrupts >= KILLING_INTERRUPT:
+                self._app.kill()
+                return
+            self._be_patient()
+        for number in numbers:
+            if number != seen_by_group or not self._app_is_in_group():
                 self._app.send_signal(number)
 
+    def _be_patient(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        left = KILLING_INTERRUPT - self._interrupts
+        what = "kills it" if left == 1 else "interrupts it once more, a third one kills it"
+        self._waiting = asyncio.get_running_loop().call_later(
+            PATIENCE_SECONDS, log.info, "waiting for the app to end; Ctrl-C again %s", what
+        )
 
-def _in_foreground() -> bool:
-    """Whether a Ctrl-C in the terminal goes to this process's group, which is also the app's."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+    def _app_is_in_group(self) -> bool:
+        try:
+            return os.getpgid(self._app.pid) == os.getpgrp()
+        except ProcessLookupError:
+            return True  # it has ended, and needs no signal
+
+
+class _Witness:
+    """A process of the same group that dies of the first signal to the group.
+
+    It waits for the end of a pipe that only this process holds, so it never
+    outlives this process, however that ends.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        with suppress(OSError):  # without one, the app may get a signal twice, but never not at all
+            self._process = subprocess.Popen(
+                ["cat"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    def dismiss(self) -> int | None:
+        """End it, and return the signal that had ended it before; None when there was none."""
+        if self._process is None:
+            return None
+        # The first deadly signal decides, even one that is not acted on yet.
+        self._process.kill()
+        self._process.communicate()
+        code = self._process.returncode
+        return None if code in (0, -signal.SIGKILL) else -code

@@ -57,7 +57,13 @@ async def serve_link(link: AppLink, listener: socket.socket, stop: asyncio.Event
 
 
 def announce(endpoints: Endpoints) -> None:
-    """Say on stderr where clients find the server."""
+    """Say on stderr where clients find the server, in lines to paste."""
     stderr_console().print(
-        f"openxr-agentic: serving MCP at [bold]{endpoints.http}[/] (HTTP+SSE at {endpoints.sse}); end with Ctrl-C"
+        f"openxr-agentic: serving MCP at [bold]{endpoints.http}[/] (HTTP+SSE at {endpoints.sse}); end with Ctrl-C\n"
+        f"openxr-agentic: for Claude Code: {claude_command(endpoints)}"
     )
+
+
+def claude_command(endpoints: Endpoints) -> str:
+    """Return the command that makes the server known to Claude Code."""
+    return f"claude mcp add --transport http openxr {endpoints.http}"

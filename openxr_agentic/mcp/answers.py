@@ -23,7 +23,6 @@ _TIPS: Final = {
         "a call that had not started never runs."
     ),
     CallStatus.CANCELLED: "Call it again if it is still wanted.",
-    CallStatus.CLOSING: "The app is ending; its tools come back when it is started again.",
     CallStatus.REFUSED: "Too many calls wait in the app; wait for their answers, then call again.",
 }
 
@@ -38,8 +37,12 @@ def failure(reason: str, tip: str) -> CallToolResult:
     return text_result(f"{ERROR_MARK}{reason}\nTip: {tip}", is_error=True)
 
 
-def call_result(outcome: CallResult) -> CallToolResult:
+def call_result(outcome: CallResult, comeback_tip: str) -> CallToolResult:
     """Return what the agent sees of a call that the app has answered.
+
+    Args:
+        outcome: The app's answer.
+        comeback_tip: What to do about an app that is ending.
 
     A text that begins ``Error: `` is how tools of this extension report a
     failure: the callback's XrResult has no words.
@@ -49,4 +52,5 @@ def call_result(outcome: CallResult) -> CallToolResult:
     reason = outcome.text.removeprefix(ERROR_MARK) or f"The call ended as {outcome.status.name}."
     if outcome.result < 0:
         reason += f" ({result_name(outcome.result)})"
-    return failure(reason, _TIPS[outcome.status])
+    tip = f"The app is ending. {comeback_tip}" if outcome.status == CallStatus.CLOSING else _TIPS[outcome.status]
+    return failure(reason, tip)

@@ -23,7 +23,7 @@ from openxr_agentic.host.channel import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sized
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +48,14 @@ class AppLink:
     Args:
         wanted: A process id in digits, or an app's name or channel label. None
             takes the only app there is; from then on that one is wanted.
+        ends_with_app: The server ends when the app does, as under ``run``: then
+            nobody is told to wait for a restart.
     """
 
-    def __init__(self, wanted: str | None = None) -> None:
+    def __init__(self, wanted: str | None = None, *, ends_with_app: bool = False) -> None:
         self._wanted = wanted
+        self._ends_with_app = ends_with_app
+        self._met = False
         self._client: ChannelClient | None = None
         self._complaint = ""
         self._others: set[App] = set()
@@ -67,6 +71,16 @@ class AppLink:
     def connected(self) -> bool:
         """Whether the app is there."""
         return self._client is not None
+
+    @property
+    def comeback_tip(self) -> str:
+        """What an agent can do about an app that is not there."""
+        if self._ends_with_app:
+            return (
+                "This server ends with the app. If the app is not back soon, have the user start both again "
+                "(openxr-agentic run -- COMMAND)."
+            )
+        return "Its tools come back when the app is started again."
 
     def on_tools_changed(self, callback: Callable[[], Awaitable[None]]) -> None:
         """Await `callback` whenever `tools` has become another list."""
@@ -95,8 +109,10 @@ class AppLink:
     def _absence(self) -> str:
         if self._complaint:
             return self._complaint
+        if self._ends_with_app:  # its label was made up for it, and says nothing to anybody
+            return "The app has closed its OpenXR instance." if self._met else "The app offers no tools yet."
         name = f" {self._wanted}" if self._wanted else ""
-        return f"The app{name} is not running." if self._tools else f"No app{name} was found yet."
+        return f"The app{name} is not running." if self._met else f"No app{name} was found yet."
 
     async def run(self) -> None:
         """Find the app, follow its list of tools, and begin again when it leaves. Never returns."""
@@ -104,25 +120,37 @@ class AppLink:
             client = await self._wait_for_app()
             try:
                 await self._follow(client)
+            except ChannelClosedError:
+                pass  # it left while it was asked for its list: that is no fault
             except ChannelError as error:
                 log.warning("lost %s: %s", client.application_name, error)
             finally:
                 self._client = None
                 await client.close()
-            log.info(
-                "%s went away; its %d tools stay listed until it is back",
-                client.application_name,
-                len(self._tools),
-            )
+            if not self._ends_with_app:
+                log.info(
+                    "%s went away; its %s listed until it is back",
+                    client.application_name,
+                    _tools_that(self._tools, "stays", "stay"),
+                )
             # One that cannot be talked to would otherwise be tried again at once, for ever.
             await asyncio.sleep(POLL_SECONDS)
 
     async def _wait_for_app(self) -> ChannelClient:
+        said_waiting = self._met or self._ends_with_app  # else something else has been said
         while True:
             complaint = ""
             try:
                 if (client := await self._find()) is not None:
                     return client
+                if not said_waiting:
+                    said_waiting = True
+                    log.info(
+                        "waiting for %s: start %s with OPENXR_AGENTIC_CHANNEL=1 on the mock runtime, "
+                        "or use: openxr-agentic run -- COMMAND",
+                        f"the app {self._wanted}" if self._wanted else "an app",
+                        "it" if self._wanted else "one",
+                    )
             except SeveralAppsError as error:
                 complaint = str(error)
                 if complaint != self._complaint:
@@ -167,12 +195,13 @@ class AppLink:
             # Another app that starts while this one is away must not take its place unasked.
             self._wanted = client.label or client.application_name or None
         self._client = client
+        self._met = True
         log.info(
-            "connected to %s (process %d, %s): %d tools",
+            "connected to %s (process %d, %s): %s",
             client.application_name,
             client.pid,
             client.host,
-            len(self._tools),
+            _tools_that(self._tools),
         )
         while not client.closed.done():
             waiting = asyncio.ensure_future(changed.wait())
@@ -189,6 +218,11 @@ class AppLink:
             self._tools = tools
             for callback in self._on_tools_changed:
                 await callback()
+
+
+def _tools_that(tools: Sized, one: str = "", several: str = "") -> str:
+    """Return the number of tools in words, with the verb that goes with it."""
+    return f"1 tool {one}".rstrip() if len(tools) == 1 else f"{len(tools)} tools {several}".rstrip()
 
 
 async def _connect(app: App) -> ChannelClient | None:

@@ -33,7 +33,7 @@ Context = ServerRequestContext[dict[str, Any]]
 
 _INSTRUCTIONS = (
     "These are the tools that a running OpenXR app offers. They come and go with the app: "
-    "when a call says that the app is not running, start it, or wait, and call again."
+    "when a call says that the app is not there, do what its tip says."
 )
 
 
@@ -97,7 +97,7 @@ class AgentServer(Server[dict[str, Any]]):
         except AppAwayError as error:
             if params.name not in self._link.tools:
                 raise self._unknown_tool(params.name, f" {error}") from error
-            return failure(str(error), "Its tools come back when the app is started again.")
+            return failure(str(error), self._link.comeback_tip)
         except ValueError as error:  # a number beyond a double's range, or what no frame can carry
             return failure(
                 f"{params.name} was not called, for its arguments cannot be passed on: {error}.",
@@ -107,7 +107,7 @@ class AgentServer(Server[dict[str, Any]]):
             return failure(f"The app gave no answer: {error}.", "Ask for less, and call again.")
         if outcome.status == CallStatus.UNKNOWN_TOOL:
             raise self._unknown_tool(params.name)
-        return call_result(outcome)
+        return call_result(outcome, self._link.comeback_tip)
 
     def _unknown_tool(self, name: str, why: str = "") -> MCPError:
         near = difflib.get_close_matches(name, self._link.tools, n=3)

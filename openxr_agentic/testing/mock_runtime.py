@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openxr_agentic import host, loader
 from openxr_agentic.availability import extension_name
-from openxr_agentic.errors import AgenticError, LoaderNotFoundError, ResultError, result_name
+from openxr_agentic.errors import (
+    XR_ERROR_HANDLE_INVALID,
+    AgenticError,
+    LoaderNotFoundError,
+    ResultError,
+    result_name,
+)
 from openxr_agentic.header_numbers import numbers_in_force
 from openxr_agentic.host import control
 from openxr_agentic.host.frames import CallStatus
@@ -20,7 +28,7 @@ from openxr_agentic.parameters import ParameterType, ToolParameter
 from openxr_agentic.testing import raw_instance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
     from typing_extensions import Self
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
 
 RUNTIME_VARIABLE = "XR_RUNTIME_JSON"
 CALL_TIMEOUT_SECONDS = 10.0
+LONGEST_TIMEOUT_SECONDS = 1e6
 
 
 class MockRuntimeError(AgenticError):
@@ -44,10 +53,17 @@ class MockCallError(AgenticError):
     """
 
     def __init__(self, tool: str, status: CallStatus, result: int, text: str) -> None:
+        super().__init__(tool, status, result, text)  # as they came, for pickling
+        self.tool = tool
         self.status = status
         self.result = result
-        how = status.name.lower().replace("_", " ") + (f" ({result_name(result)})" if result < 0 else "")
-        super().__init__(f"call of {tool!r}: {how}: {text}")
+        self.text = text
+
+    def __str__(self) -> str:
+        how = self.status.name.lower().replace("_", " ")
+        if self.result < 0:
+            how += f" ({result_name(self.result)})"
+        return f"call of {self.tool!r}: {how}: {self.text}"
 
 
 class MockTool(NamedTuple):
@@ -131,6 +147,7 @@ class MockRuntime:
         if display_period is not None:
             self._options["display_period_ns"] = int(display_period * 1e9)
         self._numbers = dict(numbers or {})
+        self._direct: set[int] = set()  # instances that no loader knows
         self._variable: str | None = None
         self._loader: loader.Loader | None = None
         self._host_control: control.HostControl | None = None
@@ -141,12 +158,7 @@ class MockRuntime:
         if MockRuntime._entered is not None:
             raise MockRuntimeError("A MockRuntime is entered already; leave it first. One process has one loader.")
         host_control = control.load()
-        host_control.reset()
-        for name, value in self._options.items():
-            host_control.set_option(name, value)
-        in_force = {name: number.value for name, number in numbers_in_force().items()}
-        for name, value in {**in_force, **self._numbers}.items():
-            host_control.set_number(name, value)
+        self._configure(host_control)
         self._variable = os.environ.get(RUNTIME_VARIABLE)
         os.environ[RUNTIME_VARIABLE] = str(host.manifest_path())
         self._host_control = host_control
@@ -162,16 +174,49 @@ class MockRuntime:
         MockRuntime._entered = self
         return self
 
+    def _configure(self, host_control: control.HostControl) -> None:
+        in_force = {name: number.value for name, number in numbers_in_force().items()}
+        host_control.reset()
+        try:
+            for name, value in self._options.items():
+                host_control.set_option(name, value)
+            for name, value in {**in_force, **self._numbers}.items():
+                host_control.set_number(name, value)
+        except BaseException:
+            host_control.reset()
+            raise
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if MockRuntime._entered is not self:
+            return
         MockRuntime._entered = None
         try:
-            if self._loader is not None and not self._control.instances():
-                self._control.reset()  # a fault must not be what the release meets
+            self._control.reset()  # a fault must not be what the clean-up meets
+            left = self._destroy_what_is_left()
+            if self._loader is not None:
                 self._release_loader()
         finally:
             self._leave()
+        if left and error is None:
+            warnings.warn(
+                f"MockRuntime was left with {left} living instance(s), and destroyed them. Destroy an instance before "
+                "the block ends.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _destroy_what_is_left(self) -> int:
+        """Destroy living instances, so that a test that failed does not make the next one fail."""
+        left = self._control.instances()
+        for instance in left:
+            direct = instance in self._direct or self._loader is None
+            raw_instance.destroy(
+                self.get_instance_proc_addr if direct or self._loader is None else self._loader.get_instance_proc_addr,
+                instance,
+            )
+        return len(left)
 
     def _leave(self) -> None:
         self._control.reset()
@@ -234,7 +279,9 @@ class MockRuntime:
             ResultError: xrCreateInstance failed.
         """
         names = [extension_name(), "XR_MND_headless"] if extensions is None else extensions
-        return raw_instance.create(self.get_instance_proc_addr, names)
+        instance = raw_instance.create(self.get_instance_proc_addr, names)
+        self._direct.add(instance)
+        return instance
 
     def destroy_instance(self, instance: int) -> None:
         """Destroy an instance that `create_instance` made.
@@ -260,7 +307,8 @@ class MockRuntime:
         Raises:
             MockRuntimeError: There is no such instance.
         """
-        return [_mock_tool(tool) for tool in self._control.tools(instance)]
+        with _instance_errors(instance):
+            return [_mock_tool(tool) for tool in self._control.tools(instance)]
 
     def tool(self, name: str, *, instance: int = 0) -> MockTool:
         """Return one registered tool.
@@ -309,7 +357,15 @@ class MockRuntime:
             MockCallError: The call brought no result.
             MockRuntimeError: There is no such instance.
         """
-        answer = self._control.call(name, _argument_bytes(arguments), thread=thread, timeout=timeout, instance=instance)
+        if not 0 < timeout <= LONGEST_TIMEOUT_SECONDS:
+            raise ValueError(
+                f"timeout must be more than 0 and at most {LONGEST_TIMEOUT_SECONDS} seconds, not {timeout!r}"
+            )
+        _refuse_nul(name, thread)
+        with _instance_errors(instance):
+            answer = self._control.call(
+                name, _argument_bytes(arguments), thread=thread, timeout=timeout, instance=instance
+            )
         if answer.status is not CallStatus.DONE:
             raise MockCallError(name, answer.status, answer.result, answer.text)
         return answer.text
@@ -341,16 +397,20 @@ class MockRuntime:
             MockRuntimeError: There is no such tool, or no such instance.
         """
         known = tool if isinstance(tool, MockTool) else self.tool(tool, instance=instance)
-        raw = self._control.raw_call(
-            known.callback,
-            known.user_data,
-            _argument_bytes(arguments),
-            capacity=capacity or 0,
-            thread=thread,
-            null_buffer=null_buffer or capacity is None,
-            null_count=null_count,
-            instance=instance,
-        )
+        if capacity is not None and not 0 <= capacity < 2**32:
+            raise ValueError(f"capacity must fit 32 bits, and {capacity} does not")
+        _refuse_nul(thread)
+        with _instance_errors(instance):
+            raw = self._control.raw_call(
+                known.callback,
+                known.user_data,
+                _argument_bytes(arguments),
+                capacity=capacity or 0,
+                thread=thread,
+                null_buffer=null_buffer or capacity is None,
+                null_count=null_count,
+                instance=instance,
+            )
         return RawResult(
             raw.result,
             None if raw.count == control.COUNT_UNTOUCHED else raw.count,
@@ -360,7 +420,8 @@ class MockRuntime:
 
     def flood(self, name: str, arguments: Arguments = None, *, threads: int = 1, instance: int = 0) -> None:
         """Let native threads call a tool over and over, until the instance or the process ends."""
-        self._control.flood(name, _argument_bytes(arguments), threads=threads, instance=instance)
+        with _instance_errors(instance):
+            self._control.flood(name, _argument_bytes(arguments), threads=threads, instance=instance)
 
     def fail(self, function: str, result: int, times: int = 1, *, lookup: bool = False) -> None:
         """Make the next calls of an OpenXR function fail.
@@ -375,6 +436,8 @@ class MockRuntime:
         Raises:
             ValueError: The runtime has no such function.
         """
+        if not -(2**31) <= result < 2**31:
+            raise ValueError(f"an XrResult has 32 bits, and {result} does not fit")
         self._control.fail(function, result, times=times, lookup=lookup)
 
 
@@ -384,11 +447,33 @@ _OTHER_RUNTIME = (
 )
 
 
+@contextmanager
+def _instance_errors(instance: int) -> Iterator[None]:
+    try:
+        yield
+    except ResultError as error:
+        if error.result != XR_ERROR_HANDLE_INVALID:
+            raise MockRuntimeError(f"{error.function} failed: {error.name}") from error
+        which = f"no living instance {instance:#x}" if instance else "no living instance"
+        raise MockRuntimeError(f"The mock runtime has {which}; create one first.") from error
+
+
+def _refuse_nul(*texts: str | None) -> None:
+    for text in texts:
+        if text is not None and "\0" in text:
+            raise ValueError(f"{text!r} has a NUL character: C would read only what stands before it")
+
+
 def _argument_bytes(arguments: Arguments) -> bytes | None:
-    if arguments is None or isinstance(arguments, bytes):
-        return arguments
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return text.encode()
+    if arguments is None:
+        return None
+    if isinstance(arguments, bytes):
+        data = arguments
+    else:
+        data = (arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)).encode()
+    if b"\0" in data:
+        raise ValueError("the arguments have a NUL byte: C would read only what stands before it")
+    return data
 
 
 def _mock_tool(tool: control.RegisteredTool) -> MockTool:

@@ -14,7 +14,7 @@
 
 #include "exchange.h"
 
-enum { TOOLS = 3, THREADS = 3, TEXTS = 4, STEPS = 12, BUFFER = 96, GUARD = 0x5A, BYTES_SIZING = 20 };
+enum { TOOLS = 3, THREADS = 3, TEXTS = 4, STEPS = 12, BUFFER = 400, GUARD = 0x5A, BYTES_SIZING = 20 };
 enum { BOUND_PER_SLOT = 3 };
 
 /* ---- the tool: says how often it ran; a run's text is known from its number ---- */
@@ -28,25 +28,30 @@ static _Thread_local int fail_next;
 
 static uint32_t text_of_run(uint64_t run, char* text) {
     uint32_t bytes = (uint32_t)snprintf(text, BUFFER, "run %llu ", (unsigned long long)run);
-    for (uint32_t padding = (uint32_t)((run * 2654435761u) >> 7) % 30; padding > 0; padding--) text[bytes++] = 'x';
+    for (uint32_t padding = (uint32_t)((run * 2654435761u) >> 7) % 30 + (run % 16 == 0 ? 300 : 0); padding > 0;
+         padding--)
+        text[bytes++] = 'x';
     return bytes;
 }
 
 void oxa_tool_retain(OxaTool* tool) { atomic_fetch_add(&tool->references, 1); }
+void oxa_tool_release(OxaTool* tool) { atomic_fetch_sub(&tool->references, 1); }
 
-XrResult oxa_run_tool(OxaTool* tool, int dry_run, const char* arguments, size_t argument_bytes, OxaHeld** held) {
+XrResult oxa_run_tool(OxaTool* tool, int dry_run, OxaHeld** held) {
     char text[BUFFER];
-    XrResult result = XR_SUCCESS;
+    size_t argument_bytes;
+    const char* arguments = oxa_held_arguments(*held, &argument_bytes);
+    XrResult result = arguments[argument_bytes] == '\0' ? XR_SUCCESS : XR_ERROR_VALIDATION_FAILURE;
     if (fail_next) {
         result = XR_ERROR_RUNTIME_FAILURE;
     } else if (dry_run) {
         dry_runs++;
-        *held = oxa_held_new(arguments, argument_bytes, "dry", 3);
+        oxa_held_set_text(held, "dry", 3);
     } else {
         runs++;
-        *held = oxa_held_new(arguments, argument_bytes, text, text_of_run(runs, text));
+        oxa_held_set_text(held, text, text_of_run(runs, text));
     }
-    atomic_fetch_sub(&tool->references, 1);
+    oxa_tool_release(tool);
     return result;
 }
 
@@ -119,9 +124,9 @@ static void expect(Player* player, int right, const char* what) {
 }
 
 static void close_tool(Player* player, int tool) {
-    OxaTool* closed = oxa_slot_close(player->slots[tool]);
-    expect(player, closed == &player->tools[tool], "closing gives the tool back");
-    atomic_fetch_sub(&closed->references, 1);
+    oxa_slot_close(player->slots[tool]);
+    oxa_slot_close(player->slots[tool]); /* does nothing */
+    expect(player, atomic_load(&player->tools[tool].references) == 1, "closing gives the slot's reference back");
     model_forget_tool(&player->model, tool);
 }
 
@@ -139,15 +144,23 @@ static void reopen_or_replace(Player* player, int tool) {
     close_tool(player, tool);
     refused_call(player, old, (int)pick(player, 2));
     OxaTool* behind = &player->tools[tool];
-    atomic_fetch_add(&behind->references, 1);
     if (pick(player, 2)) {
         expect(player, oxa_slot_reopen(old, behind, player->sizings[tool], BYTES_SIZING), "reopening");
     } else {
         oxa_slot_free(old);
-        player->slots[tool] = oxa_slot_open(behind, player->sizings[tool], BYTES_SIZING);
+        expect(player, oxa_slot_open(&player->slots[tool], behind, player->sizings[tool], BYTES_SIZING), "opening");
         expect(player, player->slots[tool] != old, "a new generation");
         refused_call(player, old, 1);
     }
+}
+
+/* What is held stays: it belongs to calls that are under way. */
+static void replace_open(Player* player, int tool) {
+    OxaTool* behind = &player->tools[tool];
+    int replaced = oxa_slot_replace(player->slots[tool], behind, player->sizings[tool], BYTES_SIZING);
+    expect(player, replaced && !oxa_slot_replace(0, behind, OXA_SIZING_EXACT, 0),
+           "replacing what is open, and only that");
+    expect(player, atomic_load(&behind->references) == 2, "replacing gives the first reference back");
 }
 
 static void call(Player* player) {
@@ -171,6 +184,7 @@ static void call(Player* player) {
         ModelHeld* held = &model->held[at];
         count = text_of_run(held->run, expected) + 1;
         if (query) {
+            held->thread = thread;
             held->refused = 0;
         } else if (capacity < count) {
             held->refused = 1;
@@ -241,12 +255,14 @@ static void play(Player* player, uint64_t sequences) {
         for (int tool = 0; tool < TOOLS; tool++) {
             atomic_init(&player->tools[tool].references, 1);
             player->sizings[tool] = (OxaSizing)pick(player, 3);
-            player->slots[tool] = oxa_slot_open(&player->tools[tool], player->sizings[tool], BYTES_SIZING);
+            oxa_slot_open(&player->slots[tool], &player->tools[tool], player->sizings[tool], BYTES_SIZING);
         }
         player->model.count = 0;
         for (int step = 0; step < STEPS; step++) {
             uint32_t kind = pick(player, 40);
-            if (kind == 0) {
+            if (kind == 3) {
+                replace_open(player, (int)pick(player, TOOLS));
+            } else if (kind == 0) {
                 reopen_or_replace(player, (int)pick(player, TOOLS));
             } else if (kind == 1) {
                 uint64_t before = runs;
@@ -261,7 +277,7 @@ static void play(Player* player, uint64_t sequences) {
         for (int tool = 0; tool < TOOLS; tool++) {
             close_tool(player, tool);
             expect(player, oxa_slot_wait(player->slots[tool], 0), "nothing runs");
-            expect(player, atomic_load(&player->tools[tool].references) == 0, "every reference came back");
+            expect(player, atomic_load(&player->tools[tool].references) == 1, "every reference came back");
             oxa_slot_free(player->slots[tool]);
         }
     }
