@@ -1,11 +1,17 @@
 """What README and docs promise: their Python runs, their tables are complete, their links lead somewhere."""
 
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import openxr_agentic as agentic
+from openxr_agentic import host
 from openxr_agentic.testing import MockRuntime
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,7 +24,7 @@ def python_blocks(text):
 
 
 def test_the_quick_start_registers_a_tool_that_an_agent_can_call():
-    quick_start, test = python_blocks(README)
+    quick_start, _client, test = python_blocks(README)
     answers = []
     with MockRuntime() as runtime:
         names = {"call": lambda: answers.append(runtime.call("MyApp_CreateCube", {"position": [0, 1, 0]}))}
@@ -28,14 +34,45 @@ def test_the_quick_start_registers_a_tool_that_an_agent_can_call():
     def register_my_tools(extension):
         extension.register_tool("MyApp_CreateCube", "Makes a cube.", None, names["create_cube"])
 
-    exec(test, {**names, "register_my_tools": register_my_tools, "agentic": agentic})
+    exec(test, {"register_my_tools": register_my_tools})
 
 
-def test_the_example_test_of_the_testing_page_passes():
+def test_the_client_lists_and_calls_the_tools_of_an_app_started_as_the_readme_says(tmp_path):
+    """App and server apart, by the three lines of the README; the client is its second block."""
+    _quick_start, client, _test = python_blocks(README)
+    environment = {
+        **os.environ,
+        "XR_RUNTIME_JSON": str(host.manifest_path()),
+        "OPENXR_AGENTIC_CHANNEL": "readme",
+        "AGENTICXR_MCP_PORT": "0",
+    }
+    app = [sys.executable, str(ROOT / "examples" / "headless_app.py")]
+    server = [sys.executable, "-m", "openxr_agentic", "serve", "--app", "readme", "--json"]
+    running = subprocess.Popen(app, env=environment, cwd=tmp_path)
+    serving = subprocess.Popen(server, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        url = json.loads(serving.stdout.readline())["http"]
+        program = client.replace("http://127.0.0.1:8720/mcp", url)
+        program = program.replace("MyApp_CreateCube", "Example_Echo").replace('"position": [0, 1, 0]', '"input": "hi"')
+        while True:  # until the server has found the app
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+            if not done.stdout.startswith("[]"):
+                break
+    finally:
+        serving.terminate()
+        running.send_signal(signal.SIGINT)
+        serving.communicate(timeout=60)
+        running.wait(60)
+    assert done.stdout == "['Example_Echo']\nhi\n", done
+    assert running.returncode == 0
+
+
+def test_the_example_test_of_the_testing_page_passes(tmp_path):
     (block,) = python_blocks((ROOT / "docs" / "testing.md").read_text(encoding="utf-8"))
-    names = {}
-    exec(block, names)
-    names["test_the_cube_is_created"]()
+    (tmp_path / "test_example.py").write_text(block, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_override_of_the_assumptions_page_works():
