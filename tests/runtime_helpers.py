@@ -12,11 +12,11 @@ import ctypes
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unittest import mock
 
 import xr
 
-from openxr_agentic.host import library_path, manifest_path
+from openxr_agentic.host import library_path
+from openxr_agentic.testing import MockRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,15 +47,8 @@ FUNCTIONS_OF_HANDLES = [
 
 
 @contextlib.contextmanager
-def mock_selected() -> Iterator[None]:
-    """Has the Khronos loader take the mock."""
-    with mock.patch.dict("os.environ", {"XR_RUNTIME_JSON": str(manifest_path())}):
-        yield
-
-
-@contextlib.contextmanager
-def loader_instance(*extensions: str) -> Iterator[xr.Instance]:
-    with mock_selected():
+def loader_instance(*extensions: str, display_period: float | None = None) -> Iterator[xr.Instance]:
+    with MockRuntime(display_period=display_period):
         instance = xr.create_instance(create_info(*extensions))
         try:
             yield instance

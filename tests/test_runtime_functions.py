@@ -19,9 +19,10 @@ from runtime_helpers import (
     library_path,
     loader_info,
     loader_instance,
-    mock_selected,
     runtime_request,
 )
+
+from openxr_agentic.testing import MockRuntime
 
 BEFORE_AN_INSTANCE = {"xrCreateInstance", "xrEnumerateApiLayerProperties", "xrEnumerateInstanceExtensionProperties"}
 INVALID = {xr.Result.ERROR_HANDLE_INVALID, xr.Result.ERROR_VALIDATION_FAILURE}
@@ -181,7 +182,7 @@ def test_destroying_an_instance_destroys_its_sessions_and_their_spaces(library):
 
 
 def test_the_loader_lists_both_extensions():
-    with mock_selected():
+    with MockRuntime():
         names = {properties.extension_name.decode() for properties in xr.enumerate_instance_extension_properties()}
     assert {HEADLESS, EXTENSION} <= names
 

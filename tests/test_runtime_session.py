@@ -11,7 +11,6 @@ import pytest
 import xr
 from runtime_helpers import (
     HEADLESS,
-    MockLibrary,
     begin_session,
     create_session,
     loader_instance,
@@ -23,11 +22,8 @@ PERIOD_NS = 2_000_000
 
 @pytest.fixture
 def instance():
-    control = MockLibrary().control
-    control.set_option(b"display_period_ns", PERIOD_NS)
-    with loader_instance(HEADLESS) as instance:
+    with loader_instance(HEADLESS, display_period=PERIOD_NS / 1e9) as instance:
         yield instance
-    control.reset()
 
 
 @pytest.fixture
