@@ -1,10 +1,17 @@
 """Fixtures: the mock runtime, an instance on it, and the extension attached to that instance."""
 
+import signal
+
 import pytest
 
 import openxr_agentic as agentic
 from openxr_agentic import extension as extension_module
 from openxr_agentic.testing import MockRuntime
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts background jobs so, and processes that tests interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
