@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp import Client
 from mcp.client.sse import sse_client
+from mcp_types import TextContent
 
 from openxr_agentic.mcp.app_link import AppLink
 from openxr_agentic.mcp.ports import listen
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
     from mcp.client.session import MessageHandlerFnT
+    from mcp_types import CallToolResult
 
 LIMIT_SECONDS = 90.0
 
@@ -39,6 +41,13 @@ async def until(condition: Callable[[], bool]) -> None:
 async def echo(arguments: str) -> str:
     """A tool that answers with its arguments."""
     return arguments
+
+
+def text_of(result: CallToolResult) -> str:
+    """The text of a result that must hold exactly one text item."""
+    (item,) = result.content
+    assert isinstance(item, TextContent)
+    return item.text
 
 
 class Gate:

@@ -39,11 +39,16 @@ NO_ITEMS: Final = 255
 
 @dataclass(frozen=True)
 class Answer:
-    """What a fake tool gives back when it is more than a text."""
+    """What a fake tool gives back when it is more than a text.
+
+    Attributes:
+        flags: 1: marked as an error.
+    """
 
     text: str
     status: int = DONE
     result: int = 0
+    flags: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class FakeTool:
     callback: Callback
     description: str = ""
     parameters: tuple[FakeParameter, ...] = ()
+    metadata: str = ""
 
 
 @dataclass
@@ -89,9 +95,16 @@ class FakeApp:
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
     _listeners: set[asyncio.StreamWriter] = field(default_factory=set)
 
-    def add(self, name: str, callback: Callback, *parameters: FakeParameter, description: str = "") -> None:
-        """Register a tool, silently: see `announce`."""
-        self.tools[name] = FakeTool(name, callback, description, parameters)
+    def add(
+        self,
+        name: str,
+        callback: Callback,
+        *parameters: FakeParameter,
+        description: str = "",
+        metadata: str = "",
+    ) -> None:
+        """Register a tool, or change it, silently: see `announce`."""
+        self.tools[name] = FakeTool(name, callback, description, parameters, metadata)
         self._revision += 1
 
     def announce(self, times: int = 1) -> None:
@@ -187,7 +200,7 @@ class FakeApp:
         parts = [struct.pack("<QI", self._revision, len(self.tools))]
         for tool in self.tools.values():
             parts += [_text(tool.name), _text(tool.description)]
-            parts.append(struct.pack("<BI", 1, len(tool.parameters)))
+            parts += [b"\1", _text(tool.metadata), struct.pack("<I", len(tool.parameters))]
             for parameter in tool.parameters:
                 parts += [_text(parameter.name), _text(parameter.description)]
                 parts.append(bytes([parameter.type, parameter.required, parameter.item_type]))
@@ -200,7 +213,7 @@ def _frame(kind: int, identifier: int, payload: bytes) -> bytes:
 
 
 def _result(identifier: int, answer: Answer) -> bytes:
-    head = struct.pack("<BiBQQ", answer.status, answer.result, 0, 0, 0)
+    head = struct.pack("<BiBQQ", answer.status, answer.result, answer.flags, 0, 0)
     return _frame(RESULT, identifier, head + _text(answer.text))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import xr
 
-from openxr_agentic.host import library_path
+from openxr_agentic.host import control, library_path
 from openxr_agentic.testing import MockRuntime
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class MockLibrary:
         get_control = self.library.oxaGetHostControl
         get_control.argtypes = [ctypes.c_uint32]
         get_control.restype = ctypes.POINTER(HostControl)
-        self.control: HostControl = get_control(1).contents
+        self.control: HostControl = get_control(control.VERSION).contents
         request = runtime_request()
         assert self.negotiate(loader_info(), request) == xr.Result.SUCCESS
         self.get_instance_proc_addr = xr.PFN_xrGetInstanceProcAddr(request.get_instance_proc_addr)

@@ -104,7 +104,8 @@ def test_the_list_holds_every_field_in_the_order_of_registration(app):
             return await client.list_tools()
 
     tools = asyncio.run(run())
-    assert [tool.name for tool in tools] == ["echo", "worker_echo", "count", "slow", "main_slow", "big", "broken"]
+    names = ["echo", "worker_echo", "count", "slow", "main_slow", "big", "broken", "marked"]
+    assert [tool.name for tool in tools] == names
     assert tools[0].description == "echo, by the app"
     assert (tools[0].main_thread, tools[1].main_thread) == (True, False)
     assert tools[0].parameters == (
@@ -122,10 +123,40 @@ def test_changes_are_told_in_batches(app):
             app.tell("register 500")
 
             async def all_there():
-                return len(await client.list_tools()) == 507 and told
+                return len(await client.list_tools()) == 508 and told
 
             await until(all_there)
             assert len(told) < 50
+
+    asyncio.run(run())
+
+
+def test_the_list_holds_the_metadata_that_the_app_gives_unread(app):
+    texts = {"worker_echo": '{"title": "Écho"}', "count": "no JSON"}
+    for tool, metadata in texts.items():
+        app.tell(f"metadata {tool} {metadata}")
+
+    async def run():
+        async with app.client() as client:
+            assert {tool.name: tool.metadata for tool in await client.list_tools() if tool.metadata} == texts
+            app.tell("metadata count")
+            assert [tool.name for tool in await client.list_tools() if tool.metadata] == ["worker_echo"]
+            (echo, *_) = await client.list_tools()
+            assert len(echo.parameters) == 3
+
+    asyncio.run(run())
+
+
+def test_changed_metadata_is_a_change_of_the_list(app):
+    async def run():
+        async with app.client() as client:
+            told = asyncio.Event()
+            client.on_changed(told.set)
+            for metadata in ('{"enabled": false}', ""):
+                told.clear()
+                app.tell(f"metadata echo {metadata}")
+                await told.wait()
+                assert (await client.list_tools())[0].metadata == metadata
 
     asyncio.run(run())
 
@@ -162,6 +193,16 @@ def test_a_call_that_brings_no_result_says_why(app):
             assert (unknown.status, unknown.text) == (CallStatus.UNKNOWN_TOOL, "No tool is named nothing.")
             assert (broken.status, broken.result) == (CallStatus.FAILED, -2)
             assert "-2" in broken.text
+
+    asyncio.run(run())
+
+
+def test_a_result_says_whether_the_app_marked_it_as_an_error(app):
+    async def run():
+        async with app.client() as client:
+            results = [await client.call("marked", arguments) for arguments in ("mark", "{}", "mark")]
+            assert [result.error for result in results] == [True, False, True]
+            assert {(result.status, result.text) for result in results} == {(CallStatus.DONE, "told")}
 
     asyncio.run(run())
 
@@ -217,7 +258,7 @@ def test_a_blocked_tool_blocks_nothing_else(app):
             await asyncio.to_thread(app.tell, "gated 1")
             assert (await client.call("echo", "1")).text == "1"
             assert (await client.call("worker_echo", "2")).text == "2"
-            assert len(await client.list_tools()) == 7
+            assert len(await client.list_tools()) == 8
             assert not slow.done()
             app.tell("open")
             assert (await slow).text == "passed"

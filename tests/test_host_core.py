@@ -10,7 +10,10 @@ PATIENCE = "-DOXA_DESTROY_PATIENCE_NS=200000000"
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("sanitizer", ["memory", "threads"])
-@pytest.mark.parametrize("program", ["host_tools_unit", "host_queue_unit", "host_destroy_unit", "host_channel_unit"])
+@pytest.mark.parametrize(
+    "program",
+    ["host_tools_unit", "host_metadata_unit", "host_queue_unit", "host_destroy_unit", "host_channel_unit"],
+)
 def test_the_core_keeps_its_promises(program, sanitizer, tmp_path_factory):
     path = host_programs.build(program, sanitizer, PATIENCE)
     environment = host_programs.environment(XDG_RUNTIME_DIR=str(tmp_path_factory.mktemp("u")))

@@ -116,8 +116,9 @@ def test_a_frame_that_is_too_long_is_not_sent():
 
 def test_a_result_is_read_whole():
     times = struct.pack("<QQ", 2_000_000_000, 500_000_000)
-    result = decode_result(b"\x01\xfe\xff\xff\xff\x00" + times + b"\2\0\0\0\xc3\xa9")
-    assert result == (CallStatus.FAILED, -2, "é", 2.0, 0.5)
+    for flags, error in ((b"\x00", False), (b"\x01", True), (b"\xfe", False)):
+        result = decode_result(b"\x01\xfe\xff\xff\xff" + flags + times + b"\2\0\0\0\xc3\xa9")
+        assert result == (CallStatus.FAILED, -2, "é", 2.0, 0.5, error)
 
 
 @pytest.mark.parametrize(

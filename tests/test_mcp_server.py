@@ -15,7 +15,7 @@ pytest.importorskip("mcp")
 from typing import TYPE_CHECKING
 
 import httpx2
-from agent_harness import Gate, Serving, echo, run, serving, until, until_connected
+from agent_harness import Gate, Serving, echo, run, serving, text_of, until, until_connected
 from fake_app import (
     ARRAY,
     BOOLEAN,
@@ -30,7 +30,7 @@ from fake_app import (
     FakeParameter,
 )
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+from mcp_types import INVALID_PARAMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +51,6 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with TemporaryDirectory() as name:
         monkeypatch.setenv("XDG_RUNTIME_DIR", name)
         yield Path(name)
-
-
-def text_of(result: CallToolResult) -> str:
-    """The text of a result that must hold exactly one text item."""
-    (item,) = result.content
-    assert isinstance(item, TextContent)
-    return item.text
 
 
 @TRANSPORTS

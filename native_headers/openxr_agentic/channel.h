@@ -36,7 +36,8 @@
 
 /* client: nothing.
  * app:    u64 revision, u32 count, then each tool in the order of registration:
- *         text name, text description, u8 main thread, u32 parameter count,
+ *         text name, text description, u8 main thread, text metadata (as the app
+ *         gave it, see metadata.h; empty: none), u32 parameter count,
  *         then each parameter: text name, text description,
  *         u8 type (0 string, 1 number, 2 boolean, 3 array, 4 object; whatever
  *         the extension's own numbers are), u8 required, u8 item type (255 when
@@ -50,17 +51,18 @@
 #define OXA_FRAME_CALL 3
 
 /* app:    u8 status (OXA_CALL_...), i32 XrResult of the callback (0 where none
- *         was made), u8 flags (0), u64 nanoseconds in the queue, u64 nanoseconds
- *         in the callback, text result (with a status that is not OXA_CALL_DONE:
- *         why, in words). */
+ *         was made), u8 flags (OXA_RESULT_...), u64 nanoseconds in the queue, u64
+ *         nanoseconds in the callback, text result (with a status that is not
+ *         OXA_CALL_DONE: why, in words). */
 #define OXA_FRAME_RESULT 4
+#define OXA_RESULT_MARKED_ERROR 1 /* the app marked the result as an error, see metadata.h */
 
 /* client: nothing; the id is the call's. A call that still waits is withdrawn
  * and never runs; of one that runs, the result is dropped. Either way the call
  * is answered OXA_CALL_CANCELLED, once. No such call: nothing happens. */
 #define OXA_FRAME_CANCEL 5
 
-/* app, unasked: u64 revision. The list of tools changed; sent in batches. */
+/* app, unasked: u64 revision. The list of tools, or metadata in it, changed; sent in batches. */
 #define OXA_FRAME_CHANGED 6
 
 /* client: nothing.

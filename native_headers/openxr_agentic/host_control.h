@@ -9,7 +9,7 @@
 
 #include "extension_names.h"
 
-#define OXA_HOST_CONTROL_VERSION 1
+#define OXA_HOST_CONTROL_VERSION 2
 #define OXA_GUARD_BYTES 64 /* behind the buffer of a raw call */
 
 /* A registered tool as the host keeps it. `parameters` and the structure's
@@ -44,6 +44,7 @@ typedef struct OxaAgentCall {
     int32_t status;      /* OXA_CALL_... of channel.h */
     XrResult result;     /* of the last C call */
     uint32_t c_calls;    /* how many C calls it took */
+    int32_t error;       /* 1: the app marked the result as an error (metadata.h) */
     uint64_t text_bytes; /* without the NUL */
     char* text;          /* NUL-terminated, never NULL; freed with free_text */
 } OxaAgentCall;
@@ -100,6 +101,9 @@ typedef struct OxaHostControl {
      * instance: XR_ERROR_HANDLE_INVALID. */
     XrResult (*tool_count)(XrInstance instance, uint32_t* count);
     XrResult (*tool)(XrInstance instance, uint32_t index, OxaToolDescription* description);
+    /* What the app says of the tool beyond the extension (metadata.h): *text is
+     * empty when there is nothing, and freed with free_text. */
+    XrResult (*metadata)(XrInstance instance, uint32_t index, char** text);
     XrResult (*call)(XrInstance instance, OxaAgentCall* call);
     XrResult (*raw_call)(XrInstance instance, OxaRawCall* call); /* without `thread`, needs no instance */
     /* `threads` native threads call the tool past the queue, over and over, until

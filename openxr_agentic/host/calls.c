@@ -17,6 +17,7 @@ static _Thread_local OxaVisit* innermost;
 
 void oxa_visit_enter(OxaVisit* visit, OxaHost* host) {
     visit->host = host;
+    visit->error = 0;
     visit->outer = innermost;
     innermost = visit;
 }
@@ -29,6 +30,15 @@ uint32_t oxa_visits_here(const OxaHost* host) {
     uint32_t visits = 0;
     for (const OxaVisit* visit = innermost; visit != NULL; visit = visit->outer) visits += visit->host == host;
     return visits;
+}
+
+int oxa_visit_mark_error(XrInstance instance) {
+    for (OxaVisit* visit = innermost; visit != NULL; visit = visit->outer) {
+        if (visit->host == NULL || visit->host->instance != instance) continue;
+        visit->error = 1;
+        return 1;
+    }
+    return 0;
 }
 
 /* ---- lists and lifetimes */
@@ -237,6 +247,7 @@ void oxa_call_run(OxaHost* host, OxaCall* call) {
     }
     oxa_visit_leave(&visit);
     outcome.queue_ns = queue_ns;
+    outcome.error = visit.error;
 
     oxa_lock(&host->mutex);
     unlink_call(&host->running, call);

@@ -178,6 +178,7 @@ OxaChannel* oxa_channel_open(OxaHost* host) {
     } else if ((problem = oxa_endpoint_open(&channel->endpoint)) == NULL &&
                oxa_thread_start(&channel->thread, "oxa-channel", io_thread, channel) != 0) {
         oxa_endpoint_close(&channel->endpoint);
+        oxa_endpoint_free(&channel->endpoint);
         problem = oxa_format("cannot start a thread");
     }
     if (problem == NULL) return channel;
@@ -206,7 +207,10 @@ void oxa_channel_close(OxaChannel* channel) {
     atomic_store(&of_process, NULL);
 }
 
-void oxa_channel_free(OxaChannel* channel) { free(channel); }
+void oxa_channel_free(OxaChannel* channel) {
+    oxa_endpoint_free(&channel->endpoint);
+    free(channel);
+}
 
 void oxa_channel_forget(void) {
     atomic_store(&of_process, NULL);

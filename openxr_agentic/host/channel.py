@@ -199,7 +199,7 @@ class ChannelClient:
         return statistics
 
     def on_changed(self, callback: Callable[[], object] | None) -> None:
-        """Have `callback` run in the event loop whenever the app's list of tools has changed."""
+        """Have `callback` run in the event loop whenever the app's list of tools, or metadata in it, has changed."""
         self._connection.changed = callback
 
     async def close(self) -> None:

@@ -103,7 +103,7 @@ void oxa_result_head(unsigned char head[OXA_RESULT_HEAD_BYTES], uint32_t id, con
     put_integer(head + 5, id, 4);
     head[9] = (unsigned char)outcome->status;
     put_integer(head + 10, (uint32_t)outcome->result, 4);
-    head[14] = 0;
+    head[14] = outcome->error ? OXA_RESULT_MARKED_ERROR : 0;
     put_integer(head + 15, outcome->queue_ns, 8);
     put_integer(head + 23, outcome->callback_ns, 8);
     put_integer(head + 31, outcome->text_bytes, 4);
@@ -120,10 +120,11 @@ void oxa_frame_hello(OxaWriter* writer, uint32_t id, uint16_t version, const Oxa
     oxa_write_end(writer);
 }
 
-static void write_tool(OxaWriter* writer, const OxaToolDescription* tool) {
+static void write_tool(OxaWriter* writer, const OxaToolDescription* tool, const char* metadata) {
     oxa_write_text(writer, tool->name);
     oxa_write_text(writer, tool->description);
     oxa_write_u8(writer, (uint8_t)tool->main_thread);
+    oxa_write_text(writer, metadata);
     oxa_write_u32(writer, tool->parameter_count);
     for (uint32_t i = 0; i < tool->parameter_count; ++i) {
         const OxaToolParameterDescription* parameter = &tool->parameters[i];
@@ -144,7 +145,16 @@ void oxa_frame_list(OxaWriter* writer, uint32_t id, OxaHost* host) {
     oxa_write_u64(writer, revision);
     oxa_write_u32(writer, count);
     if (tools == NULL && count > 0) writer->broken = 1;
-    for (uint32_t i = 0; tools != NULL && i < count; ++i) write_tool(writer, &tools[i]->description);
+    for (uint32_t i = 0; i < count && !writer->broken; ++i) {
+        /* Perhaps newer than the revision above: then the next CHANGED tells of it. */
+        char* metadata = oxa_tools_metadata(&host->tools, i);
+        if (metadata == NULL) {
+            writer->broken = 1;
+        } else {
+            write_tool(writer, &tools[i]->description, metadata);
+        }
+        free(metadata);
+    }
     oxa_write_end(writer);
     free(tools);
 }

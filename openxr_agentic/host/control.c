@@ -33,6 +33,19 @@ static XrResult tool_at(XrInstance instance, uint32_t index, OxaToolDescription*
     return result;
 }
 
+static XrResult tool_metadata(XrInstance instance, uint32_t index, char** text) {
+    if (text == NULL) return XR_ERROR_VALIDATION_FAILURE;
+    *text = NULL;
+    OxaHost* host = oxa_host_acquire(instance);
+    if (host == NULL) return XR_ERROR_HANDLE_INVALID;
+    uint32_t count;
+    uint64_t revision;
+    free(oxa_tools_now(&host->tools, &count, &revision));
+    if (index < count) *text = oxa_tools_metadata(&host->tools, index);
+    oxa_host_release(host);
+    return *text != NULL ? XR_SUCCESS : index < count ? XR_ERROR_OUT_OF_MEMORY : XR_ERROR_VALIDATION_FAILURE;
+}
+
 /* Where a call made on this thread runs: 1 here and now; 0 in *lane. */
 static int choose_lane(OxaHost* host, const OxaTool* tool, const char* thread, OxaLane** lane) {
     if (thread != NULL) {
@@ -62,6 +75,7 @@ static void give_outcome(OxaAgentCall* to, OxaOutcome* outcome) {
     to->status = outcome->status;
     to->result = outcome->result;
     to->c_calls = outcome->c_calls;
+    to->error = outcome->error;
     to->text_bytes = outcome->text_bytes;
     to->text = outcome->text != NULL ? outcome->text : oxa_copy("", 0);
     outcome->text = NULL;
@@ -179,6 +193,7 @@ static const OxaHostControl control = {
     oxa_function_calls,
     tool_count,
     tool_at,
+    tool_metadata,
     call_tool,
     raw_call,
     flood,

@@ -17,7 +17,7 @@ from openxr_agentic.host.frames import CallStatus, Parameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-VERSION: Final = 1
+VERSION: Final = 2
 COUNT_UNTOUCHED: Final = 0xC0DEC0DE
 """What `RawResult.count` is when the callback did not set it."""
 
@@ -57,6 +57,7 @@ class _AgentCall(ctypes.Structure):
         ("status", ctypes.c_int32),
         ("result", ctypes.c_int32),
         ("c_calls", ctypes.c_uint32),
+        ("error", ctypes.c_int32),
         ("text_bytes", ctypes.c_uint64),
         ("text", ctypes.c_void_p),
     )
@@ -96,6 +97,7 @@ class _Table(ctypes.Structure):
         ("function_calls", _function(ctypes.c_uint64, ctypes.c_char_p)),
         ("tool_count", _function(ctypes.c_int32, _Instance, ctypes.POINTER(ctypes.c_uint32))),
         ("tool", _function(ctypes.c_int32, _Instance, ctypes.c_uint32, ctypes.POINTER(_Tool))),
+        ("metadata", _function(ctypes.c_int32, _Instance, ctypes.c_uint32, ctypes.POINTER(ctypes.c_void_p))),
         ("call", _function(ctypes.c_int32, _Instance, ctypes.POINTER(_AgentCall))),
         ("raw_call", _function(ctypes.c_int32, _Instance, ctypes.POINTER(_RawCall))),
         ("flood", _function(ctypes.c_int32, _Instance, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint32)),
@@ -115,6 +117,8 @@ class RegisteredTool:
     callback: int
     """Address of the C function; for `HostControl.raw_call`."""
     user_data: int
+    metadata: str
+    """What the app says of it beyond the extension (``metadata.h``); empty: nothing."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,8 @@ class AgentResult:
     text: str
     c_calls: int
     """How many C calls the two-call idiom took."""
+    error: bool
+    """Whether the app marked the result as an error."""
 
 
 @dataclass(frozen=True)
@@ -208,8 +214,16 @@ class HostControl:
         for index in range(count.value):
             tool = _Tool()
             _check("tool", self._table.tool(instance, index, ctypes.byref(tool)))
-            tools.append(_registered_tool(tool))
+            tools.append(_registered_tool(tool, self._metadata(instance, index)))
         return tools
+
+    def _metadata(self, instance: int, index: int) -> str:
+        text = ctypes.c_void_p()
+        _check("metadata", self._table.metadata(instance, index, ctypes.byref(text)))
+        try:
+            return ctypes.string_at(text).decode()
+        finally:
+            self._table.free_text(text)
 
     def call(
         self,
@@ -244,7 +258,7 @@ class HostControl:
             text = ctypes.string_at(call.text, call.text_bytes).decode()
         finally:
             self._table.free_text(call.text)
-        return AgentResult(CallStatus(call.status), call.result, text, call.c_calls)
+        return AgentResult(CallStatus(call.status), call.result, text, call.c_calls, call.error != 0)
 
     def raw_call(
         self,
@@ -337,7 +351,7 @@ def _text(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def _registered_tool(tool: _Tool) -> RegisteredTool:
+def _registered_tool(tool: _Tool, metadata: str) -> RegisteredTool:
     parameters = tuple(
         Parameter(
             parameter.name.decode(),
@@ -356,4 +370,5 @@ def _registered_tool(tool: _Tool) -> RegisteredTool:
         parameters,
         tool.callback or 0,
         tool.user_data or 0,
+        metadata,
     )

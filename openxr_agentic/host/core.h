@@ -2,7 +2,7 @@
  *
  * Locks, and what each guards:
  *   the registry's (host.c)  the list of living hosts
- *   OxaToolTable.mutex       the table; a tool itself never changes
+ *   OxaToolTable.mutex       the table, metadata included; a tool itself never changes
  *   OxaHost.mutex            calls, lanes, threads, counters
  *   OxaClient.mutex          one connection's out-buffer and list of calls
  * Nobody holds two of them at a time, and nobody holds one while an app's
@@ -72,6 +72,7 @@ typedef struct OxaTool {
 typedef struct OxaToolEntry {
     uint32_t hash; /* beside the pointer: a look-up touches one tool, not all of them */
     OxaTool* tool;
+    char* metadata; /* NULL: none */
 } OxaToolEntry;
 
 typedef struct OxaToolTable {
@@ -87,6 +88,14 @@ void oxa_tools_free(OxaToolTable* table);
 const OxaTool* oxa_tool_named(OxaToolTable* table, const char* name, size_t bytes);
 /* The tools of now, in new memory (NULL: none left, or no tools). */
 const OxaTool** oxa_tools_now(OxaToolTable* table, uint32_t* count, uint64_t* revision);
+typedef enum OxaMetadataSet { OXA_METADATA_CHANGED, OXA_METADATA_SAME, OXA_METADATA_NO_TOOL } OxaMetadataSet;
+/* Takes the text (or NULL) over in any case. */
+OxaMetadataSet oxa_tools_set_metadata(OxaToolTable* table, const char* name, char* metadata);
+/* What is known now of the tool at an index of `oxa_tools_now`: in new memory, empty
+ * when there is none. NULL: no such index, or out of memory. */
+char* oxa_tools_metadata(OxaToolTable* table, uint32_t index);
+/* XR_ERROR_VALIDATION_FAILURE, reported when the log is on. */
+XrResult oxa_tool_refuse(const char* tool, const char* where, const char* fault);
 
 /* ---- invoke.c */
 
@@ -95,6 +104,7 @@ typedef struct OxaOutcome {
     int32_t status;  /* OXA_CALL_... */
     XrResult result; /* of the last C call */
     uint32_t c_calls;
+    int error; /* 1: the app marked the result as one */
     uint64_t queue_ns;
     uint64_t callback_ns;
     char* text; /* NULL only when memory ran out */
@@ -186,12 +196,15 @@ void oxa_calls_close(OxaHost* host, int running);
 /* The callbacks that this thread is inside of, innermost first. */
 typedef struct OxaVisit {
     OxaHost* host; /* NULL: of no host */
+    int error;     /* 1: marked from inside */
     struct OxaVisit* outer;
 } OxaVisit;
 void oxa_visit_enter(OxaVisit* visit, OxaHost* host);
 void oxa_visit_leave(OxaVisit* visit);
 int oxa_inside_tool(void);
 uint32_t oxa_visits_here(const OxaHost* host);
+/* Marks the innermost visit of that instance; 0: this thread is inside of none. */
+int oxa_visit_mark_error(XrInstance instance);
 
 /* ---- queue.c */
 

@@ -199,6 +199,9 @@ char* oxa_endpoint_open(OxaEndpoint* endpoint) {
 void oxa_endpoint_close(OxaEndpoint* endpoint) {
     unlink(endpoint->path);
     oxa_socket_close(endpoint->listener);
+}
+
+void oxa_endpoint_free(OxaEndpoint* endpoint) {
     oxa_socket_close(endpoint->woken);
     oxa_socket_close(endpoint->waker);
 }
@@ -290,6 +293,7 @@ char* oxa_endpoint_open(OxaEndpoint* endpoint) {
 
 /* Nothing below is reached without an open endpoint. */
 void oxa_endpoint_close(OxaEndpoint* endpoint) { (void)endpoint; }
+void oxa_endpoint_free(OxaEndpoint* endpoint) { (void)endpoint; }
 void oxa_endpoint_wake(OxaEndpoint* endpoint) { (void)endpoint; }
 void oxa_endpoint_calm(OxaEndpoint* endpoint) { (void)endpoint; }
 OxaSocket oxa_endpoint_accept(OxaEndpoint* endpoint) {

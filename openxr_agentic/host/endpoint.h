@@ -21,8 +21,11 @@ typedef struct OxaEndpoint {
 
 /* NULL when open; else why not, in new memory. */
 char* oxa_endpoint_open(OxaEndpoint* endpoint);
-/* Removes the socket as well. */
+/* Nobody can connect any more: the socket is removed. Waking is still allowed. */
 void oxa_endpoint_close(OxaEndpoint* endpoint);
+/* When nobody can wake it any more. Before, the number of a closed pipe could be
+ * that of somebody else's file, and be written to. */
+void oxa_endpoint_free(OxaEndpoint* endpoint);
 /* From any thread: the poller wakes. */
 void oxa_endpoint_wake(OxaEndpoint* endpoint);
 void oxa_endpoint_calm(OxaEndpoint* endpoint);

@@ -20,6 +20,7 @@ _LENGTH_BYTES: Final = 4
 _RESULT_HEAD: Final = struct.Struct("<BiBQQI")
 _MAX_MILLISECONDS: Final = 0xFFFFFFFF
 _NO_ITEM_TYPE: Final = 255
+_MARKED_ERROR: Final = 1
 
 
 class FrameType(enum.IntEnum):
@@ -89,6 +90,8 @@ class Tool:
     description: str
     main_thread: bool
     parameters: tuple[Parameter, ...]
+    metadata: str = ""
+    """What the app says of it beyond the extension, by convention a JSON object (``metadata.h``); empty: nothing."""
 
 
 class CallResult(NamedTuple):
@@ -102,6 +105,8 @@ class CallResult(NamedTuple):
     """The tool's result; with a status that is not DONE, why, in words."""
     queue_seconds: float
     callback_seconds: float
+    error: bool = False
+    """Whether the app marked the result as an error (``metadata.h``)."""
 
 
 class Frame(NamedTuple):
@@ -198,11 +203,12 @@ def decode_result(payload: bytes) -> CallResult:
         FrameError: The payload does not hold a result.
     """
     try:
-        status, result, _flags, queue_ns, callback_ns, count = _RESULT_HEAD.unpack_from(payload)
+        status, result, flags, queue_ns, callback_ns, count = _RESULT_HEAD.unpack_from(payload)
         text = payload[_RESULT_HEAD.size :].decode()
         if count != len(payload) - _RESULT_HEAD.size:
             raise FrameError("a result's text is shorter or longer than it says")
-        return CallResult(CallStatus(status), result, text, queue_ns / 1e9, callback_ns / 1e9)
+        marked = flags & _MARKED_ERROR != 0  # other bits are of a newer app
+        return CallResult(CallStatus(status), result, text, queue_ns / 1e9, callback_ns / 1e9, marked)
     except (struct.error, ValueError) as error:
         raise FrameError(f"a result cannot be read: {error}") from error
 
@@ -266,8 +272,11 @@ def decode_tools(payload: bytes) -> tuple[int, tuple[Tool, ...]]:
 
 def _decode_tool(reader: _Reader) -> Tool:
     name, description = reader.text(), reader.text()
-    main_thread, count = reader.integers("<BI")
-    return Tool(name, description, bool(main_thread), tuple(_decode_parameter(reader) for _ in range(count)))
+    (main_thread,) = reader.integers("<B")
+    metadata = reader.text()
+    (count,) = reader.integers("<I")
+    parameters = tuple(_decode_parameter(reader) for _ in range(count))
+    return Tool(name, description, bool(main_thread), parameters, metadata)
 
 
 def _decode_parameter(reader: _Reader) -> Parameter:

@@ -20,6 +20,7 @@
 #include <openxr_agentic/channel.h>
 #include <openxr_agentic/extension_names.h>
 #include <openxr_agentic/host_control.h>
+#include <openxr_agentic/metadata.h>
 #include <openxr_agentic/platform.h>
 
 typedef struct OxaHost OxaHost;
@@ -58,6 +59,10 @@ void oxa_host_release(OxaHost* host);
  * OPENXR_AGENTIC_HOST_LOG is set. */
 XrResult oxa_host_register_tool(OxaHost* host, const OxaToolRegisterInfo* info);
 #define OXA_MAX_PARAMETERS 64
+
+/* What a front answers OXA_METADATA_FUNCTION_NAME with, on an instance whose
+ * extension this host serves. XR_ERROR_API_VERSION_UNSUPPORTED, and NULL: no such version. */
+XrResult oxa_host_metadata(uint32_t version, const OxaToolMetadataInterface** metadata);
 
 /* The front's hooks for main-thread tools. All return at once on any thread but
  * the main one, and inside a tool; with nothing queued they cost an atomic load. */

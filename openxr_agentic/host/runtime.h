@@ -199,7 +199,10 @@ int oxa_action_is_attached(const OxaAction* action, const OxaSession* session);
 /* XR_NULL_PATH, or one that the action was created with. */
 XrResult oxa_action_check_subaction(const OxaAction* action, XrPath path);
 
+/* What no list of core functions holds: found on an instance that enabled the extension. */
 XrResult XRAPI_CALL oxa_register_tool(XrInstance instance, const OxaToolRegisterInfo* info);
+XrResult XRAPI_CALL oxa_get_tool_metadata(XrInstance instance, uint32_t version,
+                                          const OxaToolMetadataInterface** metadata);
 
 /* The implementation of each function, oxa_xrCreateInstance and so on. Called with the lock held. */
 #define OXA_DECLARE_FUNCTION(name, parameters, arguments) XrResult oxa_##name parameters;

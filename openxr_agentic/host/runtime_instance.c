@@ -145,23 +145,41 @@ XrResult oxa_xrGetInstanceProperties(XrInstance handle, XrInstanceProperties* pr
     return XR_SUCCESS;
 }
 
-/* The extension's one function. It is no core function, so it does here what
- * runtime.c does around those. */
+/* ---- found only where the extension is enabled: no core functions, so they do
+ * here what runtime.c does around those */
+
+/* Such a function may have been looked up on another instance. */
+static XrResult find_agentic(XrInstance handle, OxaInstance** instance) {
+    *instance = OXA_FIND_INSTANCE(handle);
+    OXA_REQUIRE(*instance != NULL && (*instance)->host != NULL, XR_ERROR_HANDLE_INVALID);
+    OXA_REQUIRE((*instance)->agentic, XR_ERROR_FUNCTION_UNSUPPORTED);
+    return XR_SUCCESS;
+}
+
 XrResult XRAPI_CALL oxa_register_tool(XrInstance handle, const OxaToolRegisterInfo* info) {
     XrResult result;
     if (oxa_fault(OXA_REGISTER_FUNCTION_NAME, &result)) return result;
+    OxaInstance* instance;
     oxa_runtime_lock();
-    OxaInstance* instance = OXA_FIND_INSTANCE(handle);
-    if (instance == NULL || instance->host == NULL) {
-        result = XR_ERROR_HANDLE_INVALID;
-    } else if (!instance->agentic) {
-        /* Looked up on another instance that did enable the extension. */
-        result = XR_ERROR_FUNCTION_UNSUPPORTED;
-    } else {
+    result = find_agentic(handle, &instance);
+    if (result == XR_SUCCESS) {
         OxaHost* host = leave_for_host(instance);
         result = oxa_host_register_tool(host, info);
         return_from_host(host);
     }
     oxa_runtime_unlock();
     return result;
+}
+
+XrResult XRAPI_CALL oxa_get_tool_metadata(XrInstance handle, uint32_t version,
+                                          const OxaToolMetadataInterface** metadata) {
+    XrResult result;
+    if (oxa_fault(OXA_METADATA_FUNCTION_NAME, &result)) return result;
+    OXA_REQUIRE(metadata != NULL, XR_ERROR_VALIDATION_FAILURE);
+    *metadata = NULL;
+    OxaInstance* instance;
+    oxa_runtime_lock();
+    result = find_agentic(handle, &instance);
+    oxa_runtime_unlock();
+    return result == XR_SUCCESS ? oxa_host_metadata(version, metadata) : result;
 }

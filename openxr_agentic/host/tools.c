@@ -17,7 +17,10 @@ static void tool_free(OxaTool* tool) {
 }
 
 void oxa_tools_free(OxaToolTable* table) {
-    for (uint32_t i = 0; i < table->count; ++i) tool_free(table->entries[i].tool);
+    for (uint32_t i = 0; i < table->count; ++i) {
+        tool_free(table->entries[i].tool);
+        free(table->entries[i].metadata);
+    }
     free(table->entries);
     oxa_mutex_destroy(&table->mutex);
 }
@@ -30,19 +33,20 @@ static uint32_t hash_of(const char* name, size_t bytes) {
 }
 
 /* The mutex is held. */
-static const OxaTool* find(const OxaToolTable* table, const char* name, size_t bytes) {
+static OxaToolEntry* find(const OxaToolTable* table, const char* name, size_t bytes) {
     uint32_t hash = hash_of(name, bytes);
     for (uint32_t i = 0; i < table->count; ++i) {
         if (table->entries[i].hash != hash) continue;
         const char* other = table->entries[i].tool->description.name;
-        if (strlen(other) == bytes && memcmp(other, name, bytes) == 0) return table->entries[i].tool;
+        if (strlen(other) == bytes && memcmp(other, name, bytes) == 0) return &table->entries[i];
     }
     return NULL;
 }
 
 const OxaTool* oxa_tool_named(OxaToolTable* table, const char* name, size_t bytes) {
     oxa_lock(&table->mutex);
-    const OxaTool* tool = find(table, name, bytes);
+    const OxaToolEntry* entry = find(table, name, bytes);
+    const OxaTool* tool = entry == NULL ? NULL : entry->tool;
     oxa_unlock(&table->mutex);
     return tool;
 }
@@ -55,6 +59,36 @@ const OxaTool** oxa_tools_now(OxaToolTable* table, uint32_t* count, uint64_t* re
     for (uint32_t i = 0; tools != NULL && i < table->count; ++i) tools[i] = table->entries[i].tool;
     oxa_unlock(&table->mutex);
     return tools;
+}
+
+OxaMetadataSet oxa_tools_set_metadata(OxaToolTable* table, const char* name, char* metadata) {
+    OxaMetadataSet outcome = OXA_METADATA_NO_TOOL;
+    char* unused = metadata;
+    oxa_lock(&table->mutex);
+    OxaToolEntry* entry = find(table, name, strlen(name));
+    if (entry != NULL) {
+        const char* before = entry->metadata == NULL ? "" : entry->metadata;
+        outcome = strcmp(before, metadata == NULL ? "" : metadata) == 0 ? OXA_METADATA_SAME : OXA_METADATA_CHANGED;
+    }
+    if (outcome == OXA_METADATA_CHANGED) {
+        unused = entry->metadata;
+        entry->metadata = metadata;
+        atomic_fetch_add(&table->revision, 1);
+    }
+    oxa_unlock(&table->mutex);
+    free(unused);
+    return outcome;
+}
+
+char* oxa_tools_metadata(OxaToolTable* table, uint32_t index) {
+    char* copy = NULL;
+    oxa_lock(&table->mutex);
+    if (index < table->count) {
+        const char* metadata = table->entries[index].metadata;
+        copy = metadata == NULL ? oxa_copy("", 0) : oxa_copy(metadata, strlen(metadata));
+    }
+    oxa_unlock(&table->mutex);
+    return copy;
 }
 
 /* ---- what a strict host refuses; each check says why, or NULL */
@@ -111,9 +145,9 @@ static const char* take_parameter(const OxaNumbers* numbers, const OxaToolParame
     return NULL;
 }
 
-static XrResult refuse(const char* tool, const char* where, const char* fault) {
+XrResult oxa_tool_refuse(const char* tool, const char* where, const char* fault) {
     const char* log = getenv("OPENXR_AGENTIC_HOST_LOG");
-    if (log != NULL && *log != 0) oxa_report("tool %s refused: %s %s", tool, where, fault);
+    if (log != NULL && *log != 0) oxa_report("tool %.*s refused: %s %s", OXA_NAME_SIZE - 1, tool, where, fault);
     return XR_ERROR_VALIDATION_FAILURE;
 }
 
@@ -127,37 +161,39 @@ static XrResult take_parameters(const OxaNumbers* numbers, const OxaToolRegister
             field = "paramName";
             fault = "is that of an earlier parameter";
         }
-        if (fault != NULL) return refuse(info->toolName, field, fault);
+        if (fault != NULL) return oxa_tool_refuse(info->toolName, field, fault);
     }
     return XR_SUCCESS;
 }
 
 /* All that can be said without looking at the parameters or the table. */
 static XrResult check_info(const OxaNumbers* numbers, const OxaToolRegisterInfo* info) {
-    if (info == NULL) return refuse("(none)", "registerInfo", "is NULL");
+    if (info == NULL) return oxa_tool_refuse("(none)", "registerInfo", "is NULL");
     const char* fault = check_text(info->toolName, OXA_NAME_SIZE, 0);
     if ((int64_t)info->type != numbers->register_info_structure) {
-        return refuse(fault == NULL ? info->toolName : "(unreadable)", "type", "is not that of a tool's register info");
+        return oxa_tool_refuse(fault == NULL ? info->toolName : "(unreadable)", "type",
+                               "is not that of a tool's register info");
     }
-    if (fault != NULL) return refuse("(unreadable)", "toolName", fault);
+    if (fault != NULL) return oxa_tool_refuse("(unreadable)", "toolName", fault);
     const char* name = info->toolName;
-    if (info->next != NULL) return refuse(name, "next", "is not NULL");
+    if (info->next != NULL) return oxa_tool_refuse(name, "next", "is not NULL");
     fault = check_text(info->toolDescription, OXA_DESCRIPTION_SIZE, 1);
-    if (fault != NULL) return refuse(name, "toolDescription", fault);
-    if (info->toolCallback == NULL) return refuse(name, "toolCallback", "is NULL");
+    if (fault != NULL) return oxa_tool_refuse(name, "toolDescription", fault);
+    if (info->toolCallback == NULL) return oxa_tool_refuse(name, "toolCallback", "is NULL");
     if (((uint64_t)info->toolCallbackInfoFlags & ~numbers->main_thread_bit) != 0) {
-        return refuse(name, "toolCallbackInfoFlags", "has unknown bits");
+        return oxa_tool_refuse(name, "toolCallbackInfoFlags", "has unknown bits");
     }
-    if (info->toolParameterCount > OXA_MAX_PARAMETERS) return refuse(name, "toolParameterCount", "is too large");
+    if (info->toolParameterCount > OXA_MAX_PARAMETERS)
+        return oxa_tool_refuse(name, "toolParameterCount", "is too large");
     if (info->toolParameterCount > 0 && info->toolParameters == NULL) {
-        return refuse(name, "toolParameters", "is NULL, though toolParameterCount is not 0");
+        return oxa_tool_refuse(name, "toolParameters", "is NULL, though toolParameterCount is not 0");
     }
     return XR_SUCCESS;
 }
 
 static XrResult add(OxaToolTable* table, OxaTool* tool) {
     const char* name = tool->description.name;
-    OxaToolEntry entry = {hash_of(name, strlen(name)), tool};
+    OxaToolEntry entry = {hash_of(name, strlen(name)), tool, NULL};
     XrResult result = XR_SUCCESS;
     oxa_lock(&table->mutex);
     if (find(table, name, strlen(name)) != NULL) result = XR_ERROR_VALIDATION_FAILURE;
@@ -206,7 +242,7 @@ XrResult oxa_host_register_tool(OxaHost* host, const OxaToolRegisterInfo* info) 
     result = take_parameters(&host->numbers, info, parameters);
     if (result == XR_SUCCESS) {
         result = add(&host->tools, tool);
-        if (result == XR_ERROR_VALIDATION_FAILURE) refuse(info->toolName, "toolName", "is taken");
+        if (result == XR_ERROR_VALIDATION_FAILURE) oxa_tool_refuse(info->toolName, "toolName", "is taken");
     }
     if (result != XR_SUCCESS) {
         tool_free(tool);

@@ -1,11 +1,11 @@
-"""An extension's tool parameters as the JSON schema that tools/list carries."""
+"""The JSON schema of a tool's arguments that tools/list carries."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
+from openxr_agentic.mcp.json_objects import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ _TYPE_NAMES: Final = ("string", "number", "boolean", "array", "object")
 
 
 def input_schema(parameters: Sequence[Parameter]) -> Schema:
-    """Return the JSON schema of a tool's arguments.
+    """Return the JSON schema of a tool's arguments, from the extension's parameters.
 
     ``properties`` is always there and ``required`` only when it names something:
     clients exist that refuse a schema without the former or with an empty latter.
@@ -34,6 +34,36 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
     if required := [parameter.name for parameter in parameters if parameter.required]:
         schema["required"] = required
     return schema
+
+
+def portable_input_schema(given: Schema) -> Schema:
+    """Return a schema that an app wrote by itself, in the form that every client takes: see `input_schema`.
+
+    Raises:
+        ValueError: It cannot be brought into that form.
+    """
+    schema = {"type": "object", "properties": {}, **given}
+    if not _maps_properties(schema["properties"]):
+        raise ValueError("the properties of inputSchema are no object of schemas")
+    if schema.get("required") == []:
+        del schema["required"]
+    return schema
+
+
+def require_valid(schema: Schema) -> None:
+    """Check a schema as clients do that compare results with it: they drop every result when it is none.
+
+    Raises:
+        ValueError: It is no JSON schema.
+    """
+    # Slow to import, and not every app needs it.
+    from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]  # it has no types of its own
+    from jsonschema.validators import validator_for  # type: ignore[import-untyped]
+
+    try:
+        validator_for(schema).check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(f"{error.json_path}: {error.message}") from error
 
 
 def _property(parameter: Parameter) -> Schema:
@@ -64,8 +94,8 @@ def _object(parameter: Parameter) -> Schema:
     Which of the two the extension means is unpublished, and apps send both.
     """
     try:
-        given = msgspec.json.decode(parameter.object_properties or "{}", type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+        given = read_object(parameter.object_properties or "{}")
+    except ValueError as error:
         log.warning(
             "the object properties of parameter %r are no JSON object and are left out: %s",
             parameter.name,

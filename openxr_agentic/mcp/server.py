@@ -22,12 +22,14 @@ from openxr_agentic import __version__
 from openxr_agentic.host.channel import CallStatus, ChannelError
 from openxr_agentic.mcp.answers import call_result, failure
 from openxr_agentic.mcp.app_link import AppAwayError, AppLink
-from openxr_agentic.mcp.schemas import input_schema
+from openxr_agentic.mcp.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp.server.models import InitializationOptions
+
+    from openxr_agentic.mcp.catalogue import Entry
 
 Context = ServerRequestContext[dict[str, Any]]
 
@@ -42,6 +44,7 @@ class AgentServer(Server[dict[str, Any]]):
 
     def __init__(self, link: AppLink) -> None:
         self._link = link
+        self._catalogue = Catalogue()
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         super().__init__(
@@ -74,20 +77,18 @@ class AgentServer(Server[dict[str, Any]]):
         self._listen.close()
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        tool = self._link.tools.get(name)
-        return None if tool is None else input_schema(tool.parameters)
+        entry = self._entries.get(name)
+        return None if entry is None else entry.told.input_schema
+
+    @property
+    def _entries(self) -> Mapping[str, Entry]:
+        return self._catalogue.of(self._link.tools)
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=tool.name,
-                    description=tool.description,
-                    input_schema=input_schema(tool.parameters),
-                )
-                for tool in self._link.tools.values()
-            ]
-        )
+        return types.ListToolsResult(tools=self._listed())
+
+    def _listed(self) -> list[types.Tool]:
+        return [entry.told for entry in self._entries.values() if entry.enabled]
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -107,10 +108,10 @@ class AgentServer(Server[dict[str, Any]]):
             return failure(f"The app gave no answer: {error}.", "Ask for less, and call again.")
         if outcome.status == CallStatus.UNKNOWN_TOOL:
             raise self._unknown_tool(params.name)
-        return call_result(outcome, self._link.comeback_tip)
+        return call_result(outcome, self._link.comeback_tip, self._entries.get(params.name))
 
     def _unknown_tool(self, name: str, why: str = "") -> MCPError:
-        near = difflib.get_close_matches(name, self._link.tools, n=3)
+        near = difflib.get_close_matches(name, [tool.name for tool in self._listed()], n=3)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}.{why}{hint}")
 

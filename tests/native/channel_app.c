@@ -69,6 +69,15 @@ static XrResult XRAPI_CALL broken(char* buffer, uint32_t capacity, uint32_t* cou
 }
 
 static OxaHost* host;
+static const OxaToolMetadataInterface* metadata;
+#define INSTANCE ((XrInstance)0x1000)
+
+/* Marks its result as an error in the size query, when the arguments say so. */
+static XrResult XRAPI_CALL marked(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments, void* data) {
+    (void)data;
+    if (buffer == NULL && strstr(arguments, "mark") != NULL && metadata->mark_error(INSTANCE) != XR_SUCCESS) abort();
+    return answer(buffer, capacity, count, "told", 4);
+}
 
 static void add_tool(const char* name, OxaToolCallback callback, int main_thread, OxaToolParameter* parameters,
                      uint32_t parameter_count) {
@@ -105,11 +114,20 @@ static void add_tools(void) {
     add_tool("main_slow", wait_for_gate, 1, NULL, 0);
     add_tool("big", big, 0, NULL, 0);
     add_tool("broken", broken, 1, NULL, 0);
+    add_tool("marked", marked, 1, NULL, 0);
 }
 
-static OxaHost* new_host(uintptr_t handle) {
-    OxaHostInfo info = {(XrInstance)handle, "channel app", "test host 1"};
+static OxaHost* new_host(XrInstance instance) {
+    OxaHostInfo info = {instance, "channel app", "test host 1"};
     return oxa_host_create(&info);
+}
+
+/* "metadata TOOL [TEXT]" */
+static void set_metadata(const char* line) {
+    char tool[OXA_NAME_SIZE];
+    char text[100] = "";
+    if (sscanf(line, "metadata %63s %99[^\n]", tool, text) < 1) abort();
+    if (metadata->set(INSTANCE, tool, text) != XR_SUCCESS) abort();
 }
 
 /* The child of a fork() ends its inherited instance, and then only lives. */
@@ -140,6 +158,8 @@ static int obey(const char* line) {
             snprintf(name, sizeof name, "more_%d", next++);
             add_tool(name, echo, 1, NULL, 0);
         }
+    } else if (strcmp(word, "metadata") == 0) {
+        set_metadata(line);
     } else if (strcmp(word, "pause") == 0) {
         paused = 1;
     } else if (strcmp(word, "resume") == 0) {
@@ -152,7 +172,7 @@ static int obey(const char* line) {
         printf("%d\n", counted);
         return 1;
     } else if (strcmp(word, "second") == 0) {
-        oxa_host_destroy(new_host(0x2000));
+        oxa_host_destroy(new_host((XrInstance)0x2000));
     } else if (strcmp(word, "destroy") == 0) {
         oxa_host_destroy(host);
         host = NULL;
@@ -170,8 +190,8 @@ int main(void) {
     char line[128];
     size_t length = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    host = new_host(0x1000);
-    if (host == NULL) abort();
+    host = new_host(INSTANCE);
+    if (host == NULL || oxa_host_metadata(OXA_METADATA_VERSION, &metadata) != XR_SUCCESS) abort();
     add_tools();
     oxa_host_session_running(host, 1);
     printf("ready %d\n", (int)getpid());

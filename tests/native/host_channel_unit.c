@@ -77,6 +77,12 @@ static void start_clients(OxaThread threads[CLIENTS]) {
     }
 }
 
+static const OxaToolMetadataInterface* metadata_interface(void) {
+    const OxaToolMetadataInterface* found = NULL;
+    CHECK(oxa_host_metadata(OXA_METADATA_VERSION, &found) == XR_SUCCESS);
+    return found;
+}
+
 static Probe main_tool = {.name = "main"}, worker_tool = {.name = "worker"};
 
 static OxaHost* new_host_with_tools(void) {
@@ -99,6 +105,7 @@ static void clients_may_come_and_go(void) {
         snprintf(name, sizeof name, "more_%u", registered++);
         OxaToolRegisterInfo info = register_info(name, 1, probe_callback, &main_tool);
         CHECK(oxa_host_register_tool(host, &info) == XR_SUCCESS);
+        CHECK(metadata_interface()->set(host->instance, name, "{}") == XR_SUCCESS);
     }
     for (int i = 0; i < CLIENTS; ++i) oxa_thread_join(threads[i]);
     /* The last clients' calls are withdrawn when the I/O thread sees that they left. */
@@ -121,6 +128,30 @@ static void the_instance_may_end_while_clients_call(void) {
     }
 }
 
+static atomic_ullong changes;
+
+/* Until the instance is gone, past its end. */
+static void keep_changing_metadata(void* argument) {
+    XrInstance instance = argument;
+    while (metadata_interface()->set(instance, "main", atomic_load(&changes) % 2 == 0 ? "{}" : NULL) == XR_SUCCESS) {
+        atomic_fetch_add(&changes, 1);
+    }
+}
+
+static void the_instance_may_end_while_metadata_changes(void) {
+    for (int round = 0; round < 50; ++round) {
+        OxaThread threads[3];
+        OxaHost* host = new_host_with_tools();
+        unsigned long long before = atomic_load(&changes);
+        for (int i = 0; i < 3; ++i) {
+            CHECK(oxa_thread_start(&threads[i], "setter", keep_changing_metadata, host->instance) == 0);
+        }
+        WAIT_UNTIL(atomic_load(&changes) > before + 20);
+        oxa_host_destroy(host);
+        for (int i = 0; i < 3; ++i) oxa_thread_join(threads[i]);
+    }
+}
+
 int main(void) {
     const char* folder = getenv("XDG_RUNTIME_DIR");
     CHECK(folder != NULL);
@@ -128,5 +159,6 @@ int main(void) {
     snprintf(socket_path, sizeof socket_path, "%s/openxr-agentic/%u.sock", folder, oxa_process_id());
     RUN(clients_may_come_and_go);
     RUN(the_instance_may_end_while_clients_call);
+    RUN(the_instance_may_end_while_metadata_changes);
     return 0;
 }
