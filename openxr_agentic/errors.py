@@ -172,3 +172,125 @@ class ToolError(AgenticError):
     def __init__(self, message: str, *, tip: str | None = None) -> None:
         super().__init__(message)
         self.tip = tip
+
+
+class ArgumentError(AgenticError, ValueError):
+    """The arguments of a call do not fit the tool's parameters; the tool was not run.
+
+    Its text is for the agent: one line a fault, all of them at once.
+
+    Args:
+        tool_name: Name of the tool.
+        faults: One text a fault: which argument, what came, what was expected.
+        tip: What would fit, if an example helps.
+
+    Attributes:
+        tool_name: As given.
+        faults: As given; the exception's text shows the first `MOST_SHOWN` of them.
+        tip: As given.
+    """
+
+    MOST_SHOWN = 20
+
+    def __init__(self, tool_name: str, faults: list[str], *, tip: str | None = None) -> None:
+        self.tool_name = tool_name
+        self.faults = faults
+        self.tip = tip
+        if len(faults) == 1:
+            end = "" if faults[0].endswith(("?", ".")) else "."
+            text = f"{tool_name} was not run: {faults[0]}{end}"
+        else:
+            shown = faults[: self.MOST_SHOWN]
+            more = [f"and {len(faults) - len(shown)} more"] if len(faults) > len(shown) else []
+            text = f"{tool_name} was not run: {len(faults)} faults in its arguments:"
+            text = "\n- ".join([text, *shown, *more])
+        super().__init__(text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_argument_error, (type(self), self.tool_name, self.faults, self.tip))
+
+
+def _rebuild_argument_error(
+    kind: type[ArgumentError], tool_name: str, faults: list[str], tip: str | None
+) -> ArgumentError:
+    """Pickling support: `tip` is given by keyword."""
+    return kind(tool_name, faults, tip=tip)
+
+
+class ResultValueError(AgenticError, ValueError):
+    """What a tool returned cannot be said in strict JSON; the text names the place and what to return instead."""
+
+
+class ToolTimeoutError(AgenticError, TimeoutError):
+    """An `async def` tool took longer than its time, and was cancelled."""
+
+
+class NameClashError(DefinitionError):
+    """Two tools want one name, and nothing says which is meant."""
+
+
+class _UnknownNameError(AgenticError, KeyError):
+    # KeyError would show the text quoted.
+    __str__ = Exception.__str__
+
+    _words = "There is no {name!r}."
+
+    def __init__(self, name: str, near: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.near = near
+        text = self._words.format(name=name)
+        super().__init__(f"{text} Did you mean {' or '.join(map(repr, near))}?" if near else text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.name, self.near))
+
+
+class UnknownToolError(_UnknownNameError):
+    """There is no tool of that name.
+
+    Args:
+        name: The name that was asked for.
+        near: Names that are like it, the nearest first.
+
+    Attributes:
+        name: As given.
+        near: As given.
+    """
+
+    _words = "There is no tool named {name!r}."
+
+
+class UnknownGroupError(_UnknownNameError):
+    """No tool belongs to a group of that name.
+
+    Args:
+        name: The name that was asked for.
+        near: Names that are like it, the nearest first.
+
+    Attributes:
+        name: As given.
+        near: As given.
+    """
+
+    _words = "No tool belongs to a group named {name!r}."
+
+
+class ToolDisabledError(ToolError):
+    """The tool is there, but agents are not to call it now; it was not run.
+
+    Args:
+        tool_name: Name of the tool.
+        reason: Why, as ``"it is disabled"``.
+
+    Attributes:
+        tool_name: As given.
+        reason: As given.
+    """
+
+    def __init__(self, tool_name: str, reason: str) -> None:
+        self.tool_name = tool_name
+        self.reason = reason
+        super().__init__(f"{tool_name} was not run: {reason}.", tip="Do not call it again until it is listed again.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.tool_name, self.reason))

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Literal
 
-from openxr_agentic.errors import ToolError
+from openxr_agentic.errors import AgenticError, ArgumentError, ToolError
 
 if TYPE_CHECKING:
     from collections import deque
@@ -98,7 +98,7 @@ def report(owner: FailureOwner, error: BaseException, stage: int) -> str | None:
     name = owner.tool_name
     if not isinstance(error, Exception) and not _is_cancelled(error):
         text = _ends_more_than_the_call(owner, error)
-    elif isinstance(error, ToolError):
+    elif isinstance(error, (ArgumentError, ToolError)):
         logger.debug("Tool %s answered with an error: %s", name, error)
         text = f"Error: {_text(error)}" + (f"\nTip: {error.tip}" if error.tip else "")
     elif stage == ARGUMENTS:
@@ -136,6 +136,8 @@ def _is_cancelled(error: BaseException) -> bool:
 
 def _described(error: BaseException) -> str:
     message = _text(error)
+    if isinstance(error, AgenticError) and message:
+        return message  # it was written to be read
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 

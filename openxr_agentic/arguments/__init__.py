@@ -1,0 +1,1 @@
+"""From an agent's arguments to Python values: strict first, then what agents are known to send."""

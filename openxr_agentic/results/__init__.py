@@ -1,0 +1,1 @@
+"""From what a tool returned to the text that the agent gets."""
