@@ -5,10 +5,15 @@ XR_METAX1_agentic_external_tool:
 
     import openxr_agentic as agentic
 
+    registry = agentic.ToolRegistry(prefix="MyApp_")
+
+    @registry.tool
+    def create_cube(position: tuple[float, float, float]) -> dict:
+        \"\"\"Create a cube in the scene.\"\"\"
+
     info = xr.InstanceCreateInfo(enabled_extension_names=agentic.enable_extension([]))
     instance = xr.create_instance(info)
-    with agentic.AgenticExtension(instance) as extension:
-        extension.register_tool("MyApp_Hello", "Says hello.", None, lambda arguments: "Hello!")
+    with registry.attach(instance):
         frame_loop()
 
 Importing this package imports neither `xr` nor the native binding; they are
@@ -20,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from openxr_agentic.errors import (
     AgenticError,
+    ArgumentError,
     ClosedError,
     ConfigurationError,
     DefinitionError,
@@ -29,12 +35,18 @@ from openxr_agentic.errors import (
     FunctionMissingError,
     InstanceError,
     LoaderNotFoundError,
+    NameClashError,
     NativeBuildMissingError,
     RegistrationRefusedError,
     ResultError,
+    ResultValueError,
     RuntimeNotFoundError,
+    ToolDisabledError,
     ToolError,
     ToolNameTakenError,
+    ToolTimeoutError,
+    UnknownGroupError,
+    UnknownToolError,
     UnsupportedInterpreterError,
 )
 from openxr_agentic.parameters import (
@@ -46,24 +58,49 @@ from openxr_agentic.parameters import (
 )
 
 if TYPE_CHECKING:
+    from openxr_agentic.attachment import Attachment, AttachmentStatus
     from openxr_agentic.availability import enable_extension, is_extension_available
-    from openxr_agentic.extension import AgenticExtension, set_result_limits
+    from openxr_agentic.definition.context import Arguments, ToolContext, current_call
+    from openxr_agentic.definition.options import ToolAnnotations, sanitize_tool_name, tool
+    from openxr_agentic.definition.tool import Tool, define
+    from openxr_agentic.extension import AgenticExtension
     from openxr_agentic.header_numbers import Number, numbers_in_force, override_numbers
+    from openxr_agentic.native_process import set_result_limits
+    from openxr_agentic.registry.discovery import EntryPoints
+    from openxr_agentic.registry.entries import ToolInfo, ToolSetting
+    from openxr_agentic.registry.events import ChangeKind, ToolsChanged
+    from openxr_agentic.registry.registry import ToolRegistry
 
     EXTENSION_NAME: str
 
 __version__ = "0.1.0"
 
-# What needs ctypes, the loader or the native binding is imported when it is first
-# asked for: defining tools must cost an app's start as little as possible.
+# What needs msgspec, ctypes, the loader or the native binding is imported when it is first
+# asked for: an app pays for what it uses.
 _WHERE = {
     "AgenticExtension": "extension",
+    "Arguments": "definition.context",
+    "Attachment": "attachment",
+    "AttachmentStatus": "attachment",
+    "ChangeKind": "registry.events",
+    "EntryPoints": "registry.discovery",
     "Number": "header_numbers",
+    "Tool": "definition.tool",
+    "ToolAnnotations": "definition.options",
+    "ToolContext": "definition.context",
+    "ToolInfo": "registry.entries",
+    "ToolRegistry": "registry.registry",
+    "ToolSetting": "registry.entries",
+    "ToolsChanged": "registry.events",
+    "current_call": "definition.context",
+    "define": "definition.tool",
     "enable_extension": "availability",
     "is_extension_available": "availability",
     "numbers_in_force": "header_numbers",
     "override_numbers": "header_numbers",
-    "set_result_limits": "extension",
+    "sanitize_tool_name": "definition.options",
+    "set_result_limits": "native_process",
+    "tool": "definition.options",
 }
 
 
@@ -90,28 +127,51 @@ __all__ = [
     "MAX_OBJECT_PROPERTIES_BYTES",
     "AgenticError",
     "AgenticExtension",
+    "ArgumentError",
+    "Arguments",
+    "Attachment",
+    "AttachmentStatus",
+    "ChangeKind",
     "ClosedError",
     "ConfigurationError",
     "DefinitionError",
+    "EntryPoints",
     "ExtensionNotAvailableError",
     "ExtensionNotEnabledError",
     "ExtensionUnavailableWarning",
     "FunctionMissingError",
     "InstanceError",
     "LoaderNotFoundError",
+    "NameClashError",
     "NativeBuildMissingError",
     "Number",
     "ParameterType",
     "RegistrationRefusedError",
     "ResultError",
+    "ResultValueError",
     "RuntimeNotFoundError",
+    "Tool",
+    "ToolAnnotations",
+    "ToolContext",
+    "ToolDisabledError",
     "ToolError",
+    "ToolInfo",
     "ToolNameTakenError",
     "ToolParameter",
+    "ToolRegistry",
+    "ToolSetting",
+    "ToolTimeoutError",
+    "ToolsChanged",
+    "UnknownGroupError",
+    "UnknownToolError",
     "UnsupportedInterpreterError",
+    "current_call",
+    "define",
     "enable_extension",
     "is_extension_available",
     "numbers_in_force",
     "override_numbers",
+    "sanitize_tool_name",
     "set_result_limits",
+    "tool",
 ]

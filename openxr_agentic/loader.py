@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib.util
 import operator
 import os
-import platform
 import struct
 import sys
 from pathlib import Path
@@ -64,6 +63,7 @@ def load() -> Loader:
 
 def _find() -> Loader:
     import ctypes  # not above: an isolated subinterpreter cannot load it, and must get this far to be refused
+    import platform
 
     failures = []
     for path, problem in _candidates():
@@ -121,6 +121,8 @@ def _pyopenxr_folder() -> Path | None:
 
 def _bundled_names() -> list[str]:
     """Where pyopenxr keeps its loader for this platform."""
+    import platform
+
     if platform.system() == "Windows":
         return ["windows_x86_64/openxr_loader.dll"]
     if hasattr(sys, "getandroidapilevel"):
@@ -132,6 +134,8 @@ def _bundled_names() -> list[str]:
 
 
 def _why_pyopenxr_fails() -> str:
+    import platform
+
     reason = f"it brings no loader for {platform.system()} on {platform.machine()}"
     try:
         importlib.import_module("xr")
@@ -142,6 +146,8 @@ def _why_pyopenxr_fails() -> str:
 
 def _wrong_machine(path: str) -> str | None:
     """Say so when a library is for another processor: dlopen's own message names neither."""
+    import platform
+
     try:
         with Path(path).open("rb") as file:
             header = file.read(_ELF_HEAD_BYTES)
@@ -228,6 +234,8 @@ def active_runtime() -> tuple[str, Path | None]:
     Follows the loader's order on Linux: XR_RUNTIME_JSON, else active_runtime.json in
     the configuration folders. On other systems only the variable is looked at.
     """
+    import platform
+
     chosen = os.environ.get("XR_RUNTIME_JSON")
     if chosen:
         path = Path(chosen)

@@ -5,8 +5,13 @@ import signal
 import pytest
 
 import openxr_agentic as agentic
-from openxr_agentic import extension as extension_module
-from openxr_agentic.testing import MockRuntime
+from openxr_agentic import registrations as table
+
+
+def pytest_configure(config):
+    """Load the plugin also where the package is on the path but not installed."""
+    if not config.pluginmanager.has_plugin("openxr_agentic"):
+        config.pluginmanager.import_plugin("openxr_agentic.testing.plugin")
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -18,14 +23,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def no_parked_tools():
     """Closed tools stay parked in the process; a test must not meet those of another."""
     yield
-    extension_module._forget(lambda _key: True)
+    table.forget(lambda _key: True)
 
 
 @pytest.fixture
-def runtime():
-    """The mock runtime, selected for this process's loader."""
-    with MockRuntime() as mock:
-        yield mock
+def registry():
+    """An empty registry that keeps its settings in memory."""
+    return agentic.ToolRegistry(settings=False)
+
+
+@pytest.fixture
+def changes(registry):
+    """What the registry told its subscribers."""
+    told = []
+    registry.tools_changed.subscribe(told.append)
+    return told
+
+
+@pytest.fixture
+def runtime(mock_runtime):
+    """The plugin's mock runtime, by the name that most tests call it by."""
+    return mock_runtime
 
 
 @pytest.fixture
@@ -58,11 +76,7 @@ def extension(attach, instance):
 
 
 @pytest.fixture
-def xr_instance(runtime):
+def xr_instance(agentic_instance):
     """An xr.Instance with the extension enabled, through the Khronos loader."""
-    xr = pytest.importorskip("xr", exc_type=Exception)
-    names = agentic.enable_extension(["XR_MND_headless"], required=True)
-    handle = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))
-    yield handle
-    if runtime.instances:
-        xr.destroy_instance(handle)
+    pytest.importorskip("xr", exc_type=Exception)
+    return agentic_instance

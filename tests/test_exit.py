@@ -54,7 +54,6 @@ def test_after_the_exit_gate_a_call_fails_without_running_the_tool():
     program = PROGRAM.replace('runtime.flood("tool", threads=3)\nwhile ran < 100:\n    pass\n', "").format(
         ending="import atexit, os\n"
         "known = runtime.tool('tool')\n"
-        "agentic.extension.atexit.unregister(agentic.extension.atexit)\n"
         "from openxr_agentic._native import lib\n"
         "assert lib.oxa_gate_close(0) == 1\n"
         "print(runtime.raw_call(known, capacity=100), ran)\n"

@@ -13,6 +13,7 @@ import pytest
 
 import openxr_agentic as agentic
 from openxr_agentic import extension as extension_module
+from openxr_agentic import registrations as table
 from openxr_agentic._native import ffi, lib
 from openxr_agentic.errors import XR_ERROR_RUNTIME_FAILURE, XR_ERROR_SIZE_INSUFFICIENT
 from openxr_agentic.testing import MockRuntime
@@ -83,7 +84,9 @@ class RecordingHost:
         )
         self.get_instance_proc_addr = look_up_type(self._on_look_up)
 
-    def _on_look_up(self, _instance, _name, function):
+    def _on_look_up(self, _instance, name, function):
+        if name != b"xrAgenticRegisterExternalToolMETAX1":
+            return -7
         function[0] = ctypes.cast(self._register, ctypes.c_void_p).value
         return 0
 
@@ -136,7 +139,7 @@ def test_what_the_host_may_call_is_kept_when_nobody_refers_to_the_extension(runt
     )
     gc.collect()
     assert runtime.call("tool") == "alive"
-    extension_module._forget(lambda key: key.instance == instance)
+    table.forget(lambda key: key.instance == instance)
 
 
 def test_close_waits_for_a_running_tool_without_holding_the_gil(attach, instance, runtime, gate, in_background):
@@ -197,7 +200,7 @@ class InterruptAt:
         self.left = line
 
     def _trace(self, frame, event, _argument):
-        if frame.f_code.co_filename != extension_module.__file__:
+        if frame.f_code.co_filename not in (extension_module.__file__, table.__file__):
             return None
         if event == "line" and not self._line(frame).startswith("with "):
             self.left -= 1
@@ -309,7 +312,7 @@ def test_letting_go_of_a_callback_may_run_code_that_uses_the_extension(attach, i
             assert not thread.is_alive()
 
     extension.register_tool("tool", "", None, Last())
-    extension_module._forget(lambda _key: True)
+    table.forget(lambda _key: True)
     assert names == [[]]
 
 
@@ -412,7 +415,7 @@ def test_twenty_instances_one_after_another_keep_nothing_and_only_the_last_one_r
         extension = agentic.AgenticExtension(handle)
         extension.register_tool("tool", "", None, lambda _arguments, number=round_number: ran.append(number) or "ran")
         gc.collect()
-        kept = (statistics().slots, len(extension_module._registrations))
+        kept = (statistics().slots, len(table.registrations))
         before = before or kept
         assert kept == before
         if round_number < 19:
@@ -431,7 +434,7 @@ def test_parked_slots_of_many_instances_are_bounded():
         extension = host.attach(handle)
         extension.register_tool("tool", "", None, echo)
         extension.close()
-    parked = {key.instance for key in extension_module._registrations if key.instance < 60}
+    parked = {key.instance for key in table.registrations if key.instance < 60}
     assert len(parked) <= 16
     assert max(parked) == 59
 

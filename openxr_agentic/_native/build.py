@@ -68,9 +68,12 @@ def make_ffi() -> FFI:
     ffi.set_source(
         "openxr_agentic._native._binding",
         """
+        #include <openxr_agentic/metadata.h>
         #include "trampoline.h"
         static const char* const oxa_extension_name = OXA_EXTENSION_NAME;
         static const char* const oxa_register_function_name = OXA_REGISTER_FUNCTION_NAME;
+        static const char* const oxa_metadata_function_name = OXA_METADATA_FUNCTION_NAME;
+        typedef PFN_oxaGetToolMetadataInterface OxaGetToolMetadataInterface;
         typedef PFN_xrGetInstanceProcAddr OxaGetInstanceProcAddr;
         typedef PFN_xrEnumerateInstanceExtensionProperties OxaEnumerateExtensions;
         typedef PFN_xrGetInstanceProperties OxaGetInstanceProperties;

@@ -76,6 +76,20 @@ typedef struct {
 
 typedef XrResult (*OxaRegisterTool)(XrInstance, const OxaToolRegisterInfo*);
 
+/* ---- metadata.h ---- */
+
+#define OXA_METADATA_VERSION ...
+static const char* const oxa_metadata_function_name;
+
+typedef struct {
+    uint32_t size;
+    uint32_t version;
+    XrResult (*set)(XrInstance, const char*, const char*);
+    XrResult (*mark_error)(XrInstance);
+    ...;
+} OxaToolMetadataInterface;
+typedef XrResult (*OxaGetToolMetadataInterface)(XrInstance, uint32_t, const OxaToolMetadataInterface**);
+
 /* ---- exchange.h and trampoline.h ---- */
 
 typedef uintptr_t OxaSlotId;
@@ -101,10 +115,11 @@ extern "Python+C" int32_t oxa_enter_thread(void);
 void oxa_python_start(uintptr_t handler, unsigned long main_thread_ident);
 OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner);
 typedef struct {
-    uintptr_t decode, recover, call, dry_run, encode, check;
+    uintptr_t decode, recover, call, dry_run, encode, convert;
 } OxaTypedTool;
 OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token);
 uint64_t oxa_current_token(void);
+void oxa_tool_set_mark(OxaTool* tool, uintptr_t mark_error, XrInstance instance);
 void oxa_tool_release(OxaTool* tool);
 int oxa_raise_on_return(uintptr_t exception);
 

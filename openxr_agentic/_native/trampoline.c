@@ -2,16 +2,19 @@
 
 #include "trampoline.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLBACK, DRY_RUN, OWNER, DECODE, RECOVER, ENCODE, CHECK, OBJECTS };
+enum { CALLBACK, DRY_RUN, OWNER, DECODE, RECOVER, ENCODE, CONVERT, OBJECTS };
 
 struct OxaTool {
     atomic_uint references;
     int typed;
     uint64_t token;
+    XrResult(XRAPI_PTR* mark_error)(XrInstance instance); /* NULL where the host has none */
+    XrInstance instance;
     PyObject* objects[OBJECTS]; /* references; NULL where there is none */
 };
 
@@ -47,6 +50,7 @@ static OxaTool* new_tool(const uintptr_t objects[OBJECTS], int typed, uint64_t t
     atomic_init(&tool->references, 1);
     tool->typed = typed;
     tool->token = token;
+    tool->mark_error = NULL;
     PyGILState_STATE state = PyGILState_Ensure();
     for (int i = 0; i < OBJECTS; i++) {
         tool->objects[i] = (PyObject*)objects[i];
@@ -63,10 +67,16 @@ OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owne
 
 OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token) {
     const uintptr_t objects[OBJECTS] = {
-        [CALLBACK] = parts->call,   [DRY_RUN] = parts->dry_run, [OWNER] = owner,        [DECODE] = parts->decode,
-        [RECOVER] = parts->recover, [ENCODE] = parts->encode,   [CHECK] = parts->check,
+        [CALLBACK] = parts->call,   [DRY_RUN] = parts->dry_run, [OWNER] = owner,
+        [DECODE] = parts->decode,   [RECOVER] = parts->recover, [ENCODE] = parts->encode,
+        [CONVERT] = parts->convert,
     };
     return new_tool(objects, 1, token);
+}
+
+void oxa_tool_set_mark(OxaTool* tool, uintptr_t mark_error, XrInstance instance) {
+    tool->mark_error = (XrResult(XRAPI_PTR*)(XrInstance))mark_error;
+    tool->instance = instance;
 }
 
 uint64_t oxa_current_token(void) { return current_token; }
@@ -128,16 +138,16 @@ static void finish_run(void) {
 static PyObject* argument_object(const OxaTool* tool, const OxaHeld* held) {
     size_t bytes = 0;
     const char* arguments = oxa_held_arguments(held, &bytes);
-    if (bytes >= 3 && memcmp(arguments, "\xEF\xBB\xBF", 3) == 0) {
+    if (!tool->typed) {
+        if (bytes < 3 || memcmp(arguments, "\xEF\xBB\xBF", 3) != 0)
+            return PyUnicode_DecodeUTF8(arguments, (Py_ssize_t)bytes, "strict");
         PyErr_SetString(PyExc_ValueError, "the arguments begin with a byte order mark, which JSON text must not have");
         return NULL;
     }
-    if (!tool->typed) return PyUnicode_DecodeUTF8(arguments, (Py_ssize_t)bytes, "strict");
     PyObject* text = PyBytes_FromStringAndSize(arguments, (Py_ssize_t)bytes);
     if (text == NULL) return NULL;
     PyObject* decoded = PyObject_CallFunctionObjArgs(tool->objects[DECODE], text, NULL);
     if (decoded == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
-        /* Not what was declared: perhaps what agents are known to send instead. */
         PyErr_Clear();
         decoded = PyObject_CallFunctionObjArgs(tool->objects[RECOVER], text, NULL);
     }
@@ -145,19 +155,39 @@ static PyObject* argument_object(const OxaTool* tool, const OxaHeld* held) {
     return decoded;
 }
 
-static int contains(const char* text, size_t bytes, const char* word, size_t length) {
-    const char* end = text + bytes;
-    for (const char* at = text; (size_t)(end - at) >= length; at++) {
-        at = memchr(at, word[0], (size_t)(end - at) - length + 1);
-        if (at == NULL) return 0;
-        if (memcmp(at, word, length) == 0) return 1;
+enum { MOST_LEVELS = 64 };
+
+/* Whether the value is made of nothing but what JSON has: then the encoder writes it as it
+ * is meant. It would write a number that is none as null, two keys that become the same
+ * text both, and a set in its own order. Runs no Python, so nothing can change meanwhile. */
+static int is_plain(PyObject* value, int levels) {
+    if (value == Py_None || value == Py_True || value == Py_False) return 1;
+    if (PyUnicode_CheckExact(value) || PyLong_CheckExact(value)) return 1;
+    if (PyFloat_CheckExact(value)) return isfinite(PyFloat_AsDouble(value));
+    if (levels == MOST_LEVELS) return 0;
+    if (PyDict_CheckExact(value)) {
+        PyObject *key, *item;
+        Py_ssize_t position = 0;
+        while (PyDict_Next(value, &position, &key, &item))
+            if (!PyUnicode_CheckExact(key) || !is_plain(item, levels + 1)) return 0;
+        return 1;
+    }
+    if (PyList_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PyList_Size(value); i++)
+            if (!is_plain(PyList_GetItem(value, i), levels + 1)) return 0;
+        return 1;
+    }
+    if (PyTuple_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(value); i++)
+            if (!is_plain(PyTuple_GetItem(value, i), levels + 1)) return 0;
+        return 1;
     }
     return 0;
 }
 
 /* A new reference to what holds the text: a str, or for a typed tool also bytes. */
 static PyObject* result_object(const OxaTool* tool, PyObject* value) {
-    if (PyUnicode_Check(value)) {
+    if (PyUnicode_CheckExact(value) || (PyUnicode_Check(value) && !tool->typed)) {
         Py_INCREF(value);
         return value;
     }
@@ -167,22 +197,13 @@ static PyObject* result_object(const OxaTool* tool, PyObject* value) {
         Py_XDECREF(type);
         return NULL;
     }
-    PyObject* encoded = PyObject_CallFunctionObjArgs(tool->objects[ENCODE], value, NULL);
-    if (encoded == NULL) return NULL;
-    if (!PyBytes_Check(encoded)) {
-        PyErr_SetString(PyExc_TypeError, "the encoder returned no bytes");
-        Py_DECREF(encoded);
-        return NULL;
+    PyObject* encoded = NULL;
+    if (is_plain(value, 0)) {
+        encoded = PyObject_CallFunctionObjArgs(tool->objects[ENCODE], value, NULL);
+        if (encoded != NULL || !PyErr_ExceptionMatches(PyExc_Exception)) return encoded;
+        PyErr_Clear(); /* such as a lone surrogate in a text: `convert` has the words for it */
     }
-    char* text = NULL;
-    Py_ssize_t bytes = 0;
-    PyBytes_AsStringAndSize(encoded, &text, &bytes);
-    if (contains(text, (size_t)bytes, "null", 4)) {
-        PyObject* checked = PyObject_CallFunctionObjArgs(tool->objects[CHECK], value, NULL);
-        if (checked == NULL) Py_CLEAR(encoded);
-        Py_XDECREF(checked);
-    }
-    return encoded;
+    return PyObject_CallFunctionObjArgs(tool->objects[CONVERT], value, NULL);
 }
 
 /* The text lives as long as `holder`, a str or bytes. */
@@ -192,7 +213,7 @@ static const char* text_of(PyObject* holder, Py_ssize_t* bytes) {
         text = PyUnicode_AsUTF8AndSize(holder, bytes);
     } else {
         char* data = NULL;
-        if (PyBytes_AsStringAndSize(holder, &data, bytes) == 0) text = data;
+        if (PyBytes_AsStringAndSize(holder, &data, bytes) == 0) text = data; /* else a TypeError is set */
     }
     if (text == NULL) return NULL;
     if (memchr(text, '\0', (size_t)*bytes) != NULL) {
@@ -237,6 +258,7 @@ static void surrender(PyObject* exception) {
 
 static XrResult report_failure(const OxaTool* tool, OxaStage stage, OxaHeld** held) {
     static const char fallback[] = "Error: the tool failed, and so did the description of its error.";
+    if (tool->mark_error != NULL) tool->mark_error(tool->instance);
     PyObject* exception = take_exception();
     PyObject* number = PyLong_FromLong((long)stage);
     PyObject* said = number == NULL

@@ -26,19 +26,25 @@ OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owne
 
 /* A tool with typed arguments and result:
  *
- *     arguments = decode(bytes)            a C function (msgspec's decoder)
- *                 or, when that raises:    recover(bytes), which raises what is wrong
- *     value     = call(arguments)          the user's function, by generated code
- *     text      = value if it is a str, else encode(value) -> bytes, a C function
- *                 check(value)             only when the text contains "null": a number
- *                                          that JSON cannot say would have become one
+ *     arguments = decode(bytes)        a C function: msgspec's decoder
+ *                 else recover(bytes)  when that raises: what agents are known to send,
+ *                                      or an exception that says what is wrong
+ *     value     = call(arguments)      the user's function, by generated code
+ *     text      = value                when it is a str
+ *                 else encode(value)   a C function, msgspec's encoder: when it is made
+ *                                      of nothing but what JSON has
+ *                 else convert(value)  anything else, to str or bytes
  *
  * dry_run may be 0, and takes and returns as `call`. `token` names the tool to
  * oxa_current_token. */
 typedef struct OxaTypedTool {
-    uintptr_t decode, recover, call, dry_run, encode, check;
+    uintptr_t decode, recover, call, dry_run, encode, convert;
 } OxaTypedTool;
 OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token);
+
+/* Where the host takes it: how a failed run says that its result is an error
+ * (OxaToolMetadataInterface's mark_error, or 0). Before the tool is behind a slot. */
+void oxa_tool_set_mark(OxaTool* tool, uintptr_t mark_error, XrInstance instance);
 
 /* The token of the typed tool that this thread is inside of; 0: none. */
 uint64_t oxa_current_token(void);
