@@ -160,7 +160,9 @@ def recording_host(seen: list[tuple[int, int]]) -> tuple[Any, Any]:
 
     register_function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(register)
 
-    def look_up(_instance: int, _name: bytes, function: Any) -> int:
+    def look_up(_instance: int, name: bytes, function: Any) -> int:
+        if b"RegisterExternalTool" not in name:
+            return -7  # XR_ERROR_FUNCTION_UNSUPPORTED
         function[0] = ctypes.cast(register_function, ctypes.c_void_p).value
         return 0
 

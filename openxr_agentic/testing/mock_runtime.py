@@ -76,6 +76,8 @@ class MockTool(NamedTuple):
         main_thread: Whether it asked for the app's main thread.
         callback: Address of the C function that the host calls.
         user_data: What the host passes to it.
+        metadata: What the app says of it beyond the extension: title, annotations, groups,
+            inputSchema, outputSchema, enabled; None: nothing.
     """
 
     name: str
@@ -84,6 +86,19 @@ class MockTool(NamedTuple):
     main_thread: bool
     callback: int
     user_data: int
+    metadata: dict[str, Any] | None = None
+
+
+class CallOutcome(NamedTuple):
+    """What an agent gets of a call that brought a result.
+
+    Attributes:
+        text: The tool's text.
+        error: Whether the app marked it as an error.
+    """
+
+    text: str
+    error: bool
 
 
 class RawResult(NamedTuple):
@@ -305,7 +320,7 @@ class MockRuntime:
             instance: One of `instances`; 0: the newest living one.
 
         Raises:
-            MockRuntimeError: There is no such instance.
+            MockRuntimeError: There is no such instance, or a tool's metadata is no JSON object.
         """
         with _instance_errors(instance):
             return [_mock_tool(tool) for tool in self._control.tools(instance)]
@@ -357,6 +372,23 @@ class MockRuntime:
             MockCallError: The call brought no result.
             MockRuntimeError: There is no such instance.
         """
+        return self.call_result(name, arguments, thread=thread, timeout=timeout, instance=instance).text
+
+    def call_result(
+        self,
+        name: str,
+        arguments: Arguments = None,
+        *,
+        thread: str | None = None,
+        timeout: float = CALL_TIMEOUT_SECONDS,
+        instance: int = 0,
+    ) -> CallOutcome:
+        """Play one agent call as `call` does, and say as well whether the app marked the result as an error.
+
+        Raises:
+            MockCallError: The call brought no result.
+            MockRuntimeError: There is no such instance.
+        """
         if not 0 < timeout <= LONGEST_TIMEOUT_SECONDS:
             raise ValueError(
                 f"timeout must be more than 0 and at most {LONGEST_TIMEOUT_SECONDS} seconds, not {timeout!r}"
@@ -368,7 +400,7 @@ class MockRuntime:
             )
         if answer.status is not CallStatus.DONE:
             raise MockCallError(name, answer.status, answer.result, answer.text)
-        return answer.text
+        return CallOutcome(answer.text, answer.error)
 
     def raw_call(
         self,
@@ -489,4 +521,22 @@ def _mock_tool(tool: control.RegisteredTool) -> MockTool:
         )
         for parameter in tool.parameters
     )
-    return MockTool(tool.name, tool.description, parameters, tool.main_thread, tool.callback, tool.user_data)
+    return MockTool(
+        tool.name,
+        tool.description,
+        parameters,
+        tool.main_thread,
+        tool.callback,
+        tool.user_data,
+        _metadata(tool) if tool.metadata else None,
+    )
+
+
+def _metadata(tool: control.RegisteredTool) -> dict[str, Any]:
+    try:
+        metadata = json.loads(tool.metadata)
+    except (ValueError, RecursionError) as error:
+        raise MockRuntimeError(f"The metadata of tool {tool.name!r} is no JSON: {error}") from error
+    if not isinstance(metadata, dict):
+        raise MockRuntimeError(f"The metadata of tool {tool.name!r} is no JSON object: {tool.metadata[:100]}")
+    return metadata
