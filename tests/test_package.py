@@ -22,17 +22,41 @@ APP_SIDE = [
     "parameters",
     "header_numbers",
     "failures",
+    "schema",
+    "results",
+    "arguments",
+    "async_run",
+    "definition",
     "_native",
     "loader",
     "availability",
+    "metadata",
+    "native_tools",
+    "registrations",
+    "native_process",
     "extension",
+    "registry",
+    "attachment",
 ]
 HOST_SIDE = ["errors", "host"]
 ABOVE_BOTH = ["mcp", "testing", "cli"]
+# Imported inside a function, where a module further up the list completes one further down.
+LATE = {"registry": {"attachment"}}  # ToolRegistry.attach
+
+
+def for_types_only(tree):
+    """The imports under `if TYPE_CHECKING`, which do not run."""
+    return {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
 
 
 def imported_by(file):
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in [node for node in ast.walk(tree) if node not in for_types_only(tree)]:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("openxr_agentic"):
             if node.module == "openxr_agentic":
                 yield from (alias.name for alias in node.names if alias.name != "__version__")
@@ -49,7 +73,7 @@ def files_of(name):
 @pytest.mark.parametrize("name", [*APP_SIDE, "host", *ABOVE_BOTH])
 def test_a_module_imports_only_from_those_before_it(name):
     allowed = {
-        **{module: {*APP_SIDE[: APP_SIDE.index(module) + 1], "_native"} for module in APP_SIDE},
+        **{module: {*APP_SIDE[: APP_SIDE.index(module) + 1], "_native", *LATE.get(module, ())} for module in APP_SIDE},
         "host": set(HOST_SIDE),
         "mcp": {"errors", "host", "mcp"},
         "testing": {*APP_SIDE, "host", "testing"},
@@ -125,4 +149,4 @@ def test_no_foreign_function_is_called_undeclared():
         text = file.read_text(encoding="utf-8")
         for opened in re.findall(r"(?:CDLL|PyDLL|WinDLL|pythonapi)\b.*", text):
             found.setdefault(file.name, []).append(opened)
-    assert set(found) == {"control.py", "loader.py", "raw_instance.py", "extension.py"}, found
+    assert set(found) == {"control.py", "loader.py", "raw_instance.py", "native_process.py"}, found

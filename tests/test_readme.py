@@ -23,23 +23,37 @@ def python_blocks(text):
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
-def test_the_quick_start_registers_a_tool_that_an_agent_can_call():
-    quick_start, _client, test = python_blocks(README)
+def test_the_quick_starts_tool_can_be_called_and_its_test_passes():
+    quick_start, _text, _client, test, with_pytest = python_blocks(README)
     answers = []
     with MockRuntime() as runtime:
-        names = {"call": lambda: answers.append(runtime.call("MyApp_CreateCube", {"position": [0, 1, 0]}))}
+        names = {"call": lambda: answers.append(runtime.call("MyApp_create_cube", {"position": [0, 1, 0]}))}
         exec(quick_start.replace("    ...  # your", "    call()  # your"), names)
-    assert answers == ['{"created": "cube_1", "position": [0, 1, 0]}']
+    assert [json.loads(answer) for answer in answers] == [{"created": "cube_1", "position": [0, 1, 0]}]
+    assert names["create_cube"]((1, 2, 3)) == {"created": "cube_1", "position": (1, 2, 3)}
+    exec(test, {"registry": names["registry"]})
+    exec(with_pytest, {"registry": names["registry"]})
 
-    def register_my_tools(extension):
-        extension.register_tool("MyApp_CreateCube", "Makes a cube.", None, names["create_cube"])
 
-    exec(test, {"register_my_tools": register_my_tools})
+def test_the_pytest_example_passes_with_the_plugin(agent):
+    quick_start, *_, with_pytest = python_blocks(README)
+    names = {}
+    exec(quick_start[: quick_start.index("info = ")], names)
+    exec(with_pytest, names)
+    names["test_a_cube_is_made"](agent)
+
+
+def test_the_level_below_registers_a_tool_too(runtime, xr_instance):
+    _quick_start, text, *_ = python_blocks(README)
+    names = {}
+    exec(text, names)
+    with names["register"](xr_instance):
+        assert runtime.call("MyApp_Echo", {"input": "hi"}) == "hi"
 
 
 def test_the_client_lists_and_calls_the_tools_of_an_app_started_as_the_readme_says(tmp_path):
     """App and server apart, by the three lines of the README; the client is its second block."""
-    _quick_start, client, _test = python_blocks(README)
+    _quick_start, _text, client, *_ = python_blocks(README)
     environment = {
         **os.environ,
         "XR_RUNTIME_JSON": str(host.manifest_path()),
@@ -53,7 +67,7 @@ def test_the_client_lists_and_calls_the_tools_of_an_app_started_as_the_readme_sa
     try:
         url = json.loads(serving.stdout.readline())["http"]
         program = client.replace("http://127.0.0.1:8720/mcp", url)
-        program = program.replace("MyApp_CreateCube", "Example_Echo").replace('"position": [0, 1, 0]', '"input": "hi"')
+        program = program.replace("MyApp_create_cube", "Example_Echo").replace('"position": [0, 1, 0]', '"input": "hi"')
         while True:  # until the server has found the app
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
             if not done.stdout.startswith("[]"):
@@ -68,7 +82,7 @@ def test_the_client_lists_and_calls_the_tools_of_an_app_started_as_the_readme_sa
 
 
 def test_the_example_test_of_the_testing_page_passes(tmp_path):
-    (block,) = python_blocks((ROOT / "docs" / "testing.md").read_text(encoding="utf-8"))
+    block, _plugin = python_blocks((ROOT / "docs" / "testing.md").read_text(encoding="utf-8"))
     (tmp_path / "test_example.py").write_text(block, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
