@@ -39,6 +39,7 @@ sanitize:
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.callback
 	$(BIN)/python -m benchmarks.imports
+	$(BIN)/python -m benchmarks.registry
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
