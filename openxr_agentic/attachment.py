@@ -12,13 +12,16 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openxr_agentic.definition.tool import outside
 from openxr_agentic.errors import (
     AgenticError,
     ExtensionNotAvailableError,
     ExtensionNotEnabledError,
     FunctionMissingError,
+    InstanceError,
     RegistrationRefusedError,
     ResultError,
 )
@@ -37,7 +40,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openxr_agentic")
 
 # The host will refuse the next tool for the same reason.
-_HOPELESS = (ExtensionNotAvailableError, ExtensionNotEnabledError, FunctionMissingError, RegistrationRefusedError)
+_HOPELESS = (ExtensionNotAvailableError, ExtensionNotEnabledError, FunctionMissingError)
+
+
+_living: weakref.WeakSet[Attachment] = weakref.WeakSet()
 
 
 class AttachmentStatus(NamedTuple):
@@ -69,15 +75,35 @@ class Attachment:
         self._answers: dict[str, Tool | str] = {}  # what stands behind it now: a tool, or why there is none
         self._metadata: dict[str, object] = {}
         self._refused: dict[str, str] = {}
+        self._doubted: AgenticError | None = None  # a refusal that may hold for all tools
         self._reason: str | None = None
         self._detached = False
         self._extension: AgenticExtension | None = None
+        self._unsaid: list[
+            str
+        ] = []  # warnings, said when all is done: where they are errors, nothing is left half done
         try:
             self._extension = AgenticExtension(instance, get_instance_proc_addr=get_instance_proc_addr)
         except (ExtensionNotAvailableError, ExtensionNotEnabledError, FunctionMissingError, ResultError) as error:
             self._give_up(error)
+        if self._extension is not None:
+            self._refuse_twice(self._extension)
         self._unsubscribe = registry.tools_changed.subscribe(self._on_change)
-        self.sync()
+        try:
+            self.sync()
+        except BaseException:
+            self.detach()
+            raise
+
+    def _refuse_twice(self, extension: AgenticExtension) -> None:
+        if any(other.serves(self._registry, extension.instance) for other in list(_living)):
+            raise InstanceError("This registry is attached to this instance already; detach that first.")
+        _living.add(self)
+
+    def serves(self, registry: ToolRegistry, instance: int) -> bool:
+        """Tell whether this keeps a registry's tools on an instance, given by its handle."""
+        here = self._extension is not None and self._extension.instance == instance
+        return here and self._registry is registry and not self._detached
 
     def _on_change(self, change: ToolsChanged) -> None:
         self.sync(change.name)
@@ -89,11 +115,15 @@ class Attachment:
             name: Of one tool; None: all.
         """
         with self._lock:
-            if self._extension is None or self._detached:
-                return
-            for each in [name] if name is not None else self._all_names():
-                if not self._try_sync(self._extension, each):
-                    return
+            if self._extension is not None and not self._detached:
+                for each in [name] if name is not None else self._all_names():
+                    if not self._try_sync(self._extension, each):
+                        break
+                if self._doubted and not self._told:
+                    self._give_up(self._doubted)  # every single tool was refused: it is not their names
+            said, self._unsaid = self._unsaid, []
+        for text in said:
+            warnings.warn(text, RuntimeWarning, stacklevel=outside())
 
     def _all_names(self) -> list[str]:
         return sorted({entry.tool.name for entry in self._registry.entries()} | set(self._told))
@@ -106,8 +136,11 @@ class Attachment:
             self._give_up(error)
             return False
         except AgenticError as error:
+            if isinstance(error, RegistrationRefusedError):
+                self._doubted = error
             self._refused[name] = str(error)
-            logger.warning("Tool %s is not offered to agents: %s", name, error)
+            if not isinstance(error, RegistrationRefusedError) or self._told:
+                logger.warning("Tool %s is not offered to agents: %s", name, error)
         return True
 
     def _sync_one(self, extension: AgenticExtension, name: str, entry: ToolEntry | None) -> None:
@@ -122,7 +155,7 @@ class Attachment:
             # Meta's registration knows no disabled tool: one is registered when it is first enabled.
             if entry is None or isinstance(answer, str):
                 return
-            extension.register(entry.tool)
+            extension.register(entry.tool, announce=self._unsaid.append)
             self._told[name] = self._answers[name] = entry.tool
             self._refused.pop(name, None)
         elif answer is not self._answers[name] and answer != self._answers[name]:
@@ -130,7 +163,7 @@ class Attachment:
                 extension.refuse(name, answer)
             else:
                 extension.replace(answer)
-                self._warn_of_change(self._told[name], answer)
+                self._note_change(self._told[name], answer)
             self._answers[name] = answer
         self._tell_metadata(extension, name, entry)
 
@@ -154,26 +187,20 @@ class Attachment:
             extension.metadata.tell(name, {"title": tool.title, "enabled": told["enabled"]})
         self._metadata[name] = told
 
-    def _warn_of_change(self, told: Tool, now: Tool) -> None:
-        changed = [
-            field
-            for field in ("description", "parameters", "main_thread")
-            if getattr(told, field) != getattr(now, field)
-        ]
+    def _note_change(self, told: Tool, now: Tool) -> None:
+        fields = ("description", "parameters", "main_thread")
+        changed = [field for field in fields if getattr(told, field) != getattr(now, field)]
         if changed:
-            warnings.warn(
+            self._unsaid.append(
                 f"Tool {told.name!r} was registered with another {' and '.join(changed)}. The extension cannot change "
-                "that: on Meta's runtimes agents still see the first one until the next instance.",
-                RuntimeWarning,
-                stacklevel=6,
+                "that: on Meta's runtimes agents still see the first one until the next instance."
             )
 
     def _give_up(self, error: AgenticError) -> None:
         """The host takes no tools: say so once, for all of them."""
-        self._reason = str(error)
-        warnings.warn(
-            f"No tool is offered to agents on this instance; the app goes on. {error}", RuntimeWarning, stacklevel=4
-        )
+        if self._reason is None:
+            self._reason = str(error)
+            self._unsaid.append(f"No tool is offered to agents on this instance; the app goes on. {error}")
 
     def status(self) -> AttachmentStatus:
         """Return what became of the tools."""

@@ -83,6 +83,12 @@ class DefinitionError(AgenticError, ValueError):
 class NativeBuildMissingError(AgenticError, ImportError):
     """A native library of this package is not built, or not for this Python."""
 
+    HOW_TO_BUILD = (
+        "Install the package: python -m pip install . (in the source tree). Python takes a package from the folder "
+        "that it is started in first, so a source tree hides an installed one: start Python elsewhere, or build in "
+        "place: python -m pip install -e ."
+    )
+
 
 class UnsupportedInterpreterError(AgenticError, RuntimeError):
     """The native part cannot be used from this kind of Python or interpreter."""

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from openxr_agentic import availability, header_numbers, loader, metadata
 from openxr_agentic import registrations as table
+from openxr_agentic.definition.tool import outside
 from openxr_agentic.errors import (
     XR_ERROR_EXTENSION_NOT_PRESENT,
     XR_ERROR_FEATURE_UNSUPPORTED,
@@ -192,17 +193,19 @@ class AgenticExtension:
             definition, text_tool(definition.name, callback, sizing, on_error, self._kept).with_mark(self.metadata)
         )
 
-    def register(self, tool: Tool) -> None:
+    def register(self, tool: Tool, *, announce: Callable[[str], None] | None = None) -> None:
         """Register a tool that was defined from a typed Python function.
 
         Args:
             tool: What `define` made.
+            announce: Called with what agents will not see of it, where a tool of the name was registered
+                before on the living instance. None: a RuntimeWarning.
 
         Raises:
             AgenticError: As `register_tool`.
         """
         definition = Definition(tool.name, tool.description, tool.parameters, tool.main_thread)
-        self._register_slot(definition, typed_tool(tool, self._kept).with_mark(self.metadata))
+        self._register_slot(definition, typed_tool(tool, self._kept).with_mark(self.metadata), announce)
 
     def replace(self, tool: Tool) -> None:
         """Put another tool behind a registered name; calls that run end with the one before.
@@ -238,7 +241,9 @@ class AgenticExtension:
             if known.extension is not self or not lib.oxa_slot_replace(known.slot, *tool):
                 raise KeyError(name)
 
-    def _register_slot(self, definition: Definition, tool: NativeTool) -> None:
+    def _register_slot(
+        self, definition: Definition, tool: NativeTool, announce: Callable[[str], None] | None = None
+    ) -> None:
         from openxr_agentic._native import ffi, lib
 
         if self._closed:
@@ -265,9 +270,9 @@ class AgenticExtension:
                 table.registrations.setdefault(key, fresh)
             raise
         table.free(fresh.slot)
-        if result == XR_ERROR_VALIDATION_FAILURE and self._open_again(key, definition, tool):
+        if result == XR_ERROR_VALIDATION_FAILURE and self._open_again(key, definition, tool, announce or _warn):
             return
-        raise self._registration_error(key, result)
+        raise self._registration_error(key, definition, result)
 
     def _adopt(self, key: Key, fresh: Registration) -> None:
         """Keep what the host has just accepted."""
@@ -282,14 +287,16 @@ class AgenticExtension:
         if closed_meanwhile:
             self._release()
 
-    def _open_again(self, key: Key, definition: Definition, tool: NativeTool) -> bool:
+    def _open_again(self, key: Key, definition: Definition, tool: NativeTool, announce: Callable[[str], None]) -> bool:
         """Open a parked slot: the host refused the name because the instance that knows it still lives."""
         from openxr_agentic._native import lib
 
         known = table.registrations.get(key)
         if known is None or known.in_use:
             return False
-        table.warn_of_differences(known.definition, definition)  # where warnings are errors, nothing has changed yet
+        unseen = table.differences(known.definition, definition)
+        if unseen is not None:
+            announce(unseen)  # where warnings are errors, nothing has changed yet
         with table.lock:
             if known.in_use or not lib.oxa_slot_reopen(known.slot, *tool):
                 return False
@@ -300,7 +307,7 @@ class AgenticExtension:
             self._release()
         return True
 
-    def _registration_error(self, key: Key, result: int) -> AgenticError:
+    def _registration_error(self, key: Key, definition: Definition, result: int) -> AgenticError:
         from openxr_agentic._native import ffi, lib
 
         function = ffi.string(lib.oxa_register_function_name).decode()
@@ -308,6 +315,10 @@ class AgenticExtension:
             numbers = header_numbers.numbers_in_force()
             origins = {number.origin for number in numbers.values()}
             cause = f"A tool named {key.name!r} is registered on this instance already, and cannot be unregistered."
+            count = len(definition.parameters)
+            if count > _PARAMETERS_OF_OUR_HOST:
+                limit = f"It has {count} parameters, and a host may take fewer: this package's takes 64."
+                return RegistrationRefusedError(function, result, f"Either: {limit} Or: {cause}")
             if key in table.registrations or self._registered_one or origins == {"header"}:
                 return ToolNameTakenError(function, result, f"{cause} Choose another name.")
             return RegistrationRefusedError(
@@ -319,6 +330,11 @@ class AgenticExtension:
         if result == XR_ERROR_HANDLE_INVALID:
             return InstanceError(_dead_instance_text(self._handle))
         return ResultError(function, result)
+
+    @property
+    def instance(self) -> int:
+        """The XrInstance's value."""
+        return self._handle
 
     @property
     def tool_names(self) -> list[str]:
@@ -401,6 +417,13 @@ class AgenticExtension:
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self.tool_names)} tools"
         return f"<AgenticExtension on XrInstance {self._handle:#x}: {state}>"
+
+
+_PARAMETERS_OF_OUR_HOST = 64  # OXA_MAX_PARAMETERS; Meta documents no limit
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=outside())
 
 
 _HOW_TO_TELL = (

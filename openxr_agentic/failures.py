@@ -26,6 +26,7 @@ ARGUMENTS, TOOL, RESULT = range(3)  # OxaStage of trampoline.h
 
 REPEAT_SECONDS = 10.0
 MOST_KEPT = 100
+MOST_CHARACTERS = 20_000
 
 
 class FailureOwner:
@@ -124,7 +125,9 @@ def _ends_more_than_the_call(owner: FailureOwner, error: BaseException) -> str:
 
 
 def sendable(text: str) -> str:
-    """Return a text without what cannot go through a C string of UTF-8."""
+    """Return a text of a length that an agent can use, without what cannot go through a C string of UTF-8."""
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}… ({len(text)} characters in all)"
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
 
 

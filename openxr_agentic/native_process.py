@@ -35,7 +35,7 @@ def start() -> None:
             return 1
 
         lib.oxa_python_start(id(report), threading.main_thread().ident)
-        set_native_source(native_call)
+        set_native_source(lib.oxa_current_token, native_call)
         atexit.register(lib.oxa_gate_close, int(EXIT_WAIT_SECONDS * 1e9))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(

@@ -102,9 +102,7 @@ def _token_of(tool: Tool) -> int:
     return token
 
 
-def native_call() -> ToolContext | None:
-    """Return the call that this thread is inside of, as the C side knows it."""
-    from openxr_agentic._native import lib
-
-    tool = _tokens.get(lib.oxa_current_token())
+def native_call(token: int) -> ToolContext | None:
+    """Return the call that a token of the C side stands for."""
+    tool = _tokens.get(token)
     return None if tool is None else ToolContext(tool.name, tool.registry)

@@ -8,7 +8,6 @@ that made them, until that is closed.
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openxr_agentic import header_numbers
@@ -88,16 +87,15 @@ def bound_parked() -> None:
     forget(lambda key: key[:2] in evicted)
 
 
-def warn_of_differences(told: Definition, now: Definition) -> None:
-    """Warn that agents still see what was registered first."""
+def differences(told: Definition, now: Definition) -> str | None:
+    """Say what of a definition agents will not see, because another one was registered first."""
     changed = [field for field in Definition._fields if getattr(told, field) != getattr(now, field)]
-    if changed:
-        warnings.warn(
-            f"Tool {told.name!r} was registered on this living instance before, with another "
-            f"{' and '.join(changed)}. The extension cannot change that: agents still see the first one.",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+    if not changed:
+        return None
+    return (
+        f"Tool {told.name!r} was registered on this living instance before, with another "
+        f"{' and '.join(changed)}. The extension cannot change that: agents still see the first one."
+    )
 
 
 class Structures(NamedTuple):

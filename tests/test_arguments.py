@@ -12,6 +12,7 @@ import pickle
 import typing
 import uuid
 
+import annotated_types as at
 import msgspec
 import pytest
 from hypothesis import example, given
@@ -583,3 +584,118 @@ def test_lenient_reading_keeps_what_was_right_already(value, kind):
     fitted = fit(msgspec.json.decode(text), plan(kind, "x").json_schema)
     again = strict(b'{"x":%s}' % msgspec.json.encode(fitted)).x
     assert (again, type(again)) == (right, type(right))
+
+
+# ---------------------------------------------------------------- reasons and tips
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True):
+    name: int
+    size: int = 0
+    runs: typing.ClassVar[list[int]] = []
+
+    def __post_init__(self):
+        Strict.runs.append(self.name)
+        if self.name == 1:
+            raise ValueError("bad name")
+
+
+@dataclasses.dataclass
+class Chain:
+    value: int
+    rest: "Chain"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        (Strict, '{"name":1}', "(bad name)"),
+        (Strict, '{"nmae":2}', 'unknown field nmae, did you mean "name"?)'),
+        (Strict, "{}", "(object missing required field name)"),
+        (Cube, '{"name":"a","sise":2}', 'did you mean "size"?'),
+        (Point, '{"x":1,"yy":2}', 'did you mean "y"?'),
+        (Cube | None, '{"name":"a","sise":2}', 'did you mean "size"?'),
+        (list[Cube], '[{"name":"a","sise":2}]', 'at [0]: object contains unknown field sise, did you mean "size"?'),
+        (dict[str, list[Cube]], '{"q":[{"name":"a","sise":2}]}', 'did you mean "size"?'),
+        (dict[int, int], '{"a":3}', "(a key: expected integer, got string)"),
+        (dict[str, dict[int, int]], '{"q":{"a":3}}', "a key: expected integer"),
+        (typing.Annotated[dict[str, int], at.MinLen(1)], "{}", "length >= 1"),
+    ],
+)
+def test_the_reason_of_a_fault_in_an_object_is_told_at_every_depth(kind, text, words):
+    assert words in faults(decoder(x=kind), f'{{"x":{text}}}')[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Chain, '{"value":1}'),
+        (typing.Annotated[dict[str, int], at.MinLen(1)], "{}"),
+        (Strict, '{"name":1}'),  # the example itself
+    ],
+)
+def test_an_example_that_would_be_refused_is_not_given(kind, text):
+    with pytest.raises(ArgumentError) as caught:
+        decoder(x=kind).recover(f'{{"x":{text}}}'.encode())
+    assert caught.value.tip is None
+
+
+def test_an_example_that_is_accepted_is_given():
+    with pytest.raises(ArgumentError) as caught:
+        decoder(x=Cube).recover(b'{"x":{}}')
+    assert caught.value.tip == 'for example {"x":{"name":"text"}}'
+
+
+def test_a_failing_conversion_is_not_repeated_on_the_same_value():
+    Strict.runs.clear()
+    faults(decoder(x=Strict, y=int), '{"x":{"name":1,"size":3},"y":"a"}')
+    assert Strict.runs == [1, 1]  # once for the reason, once for the example
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9007199254740993.0", '"9007199254740993.0"', '"9007199254740991.4"', '"4503599627370497.3"', '"1e16"'],
+)
+def test_a_whole_number_that_a_double_may_have_changed_is_refused(text):
+    faults(decoder(x=int), f'{{"x":{text}}}')
+
+
+@pytest.mark.parametrize(("text", "value"), [("9007199254740991.0", 2**53 - 1), ('"9007199254740993"', 2**53 + 1)])
+def test_a_whole_number_that_is_exact_is_read(text, value):
+    assert read_one(int, text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"NaN"', '"inf"', '"1_000"', '"007"', '"\u0661"', '"1e99999999999999999999"', "0.1234567890123456789", "true"],
+)
+def test_a_decimal_is_a_json_number_and_loses_no_digit(text):
+    faults(decoder(x=decimal.Decimal), f'{{"x":{text}}}')
+
+
+@pytest.mark.parametrize(("text", "value"), [('"1.50"', "1.50"), ("0.1", "0.1"), ("5", "5"), ('" 1E+3"', "1E+3")])
+def test_a_decimal_is_read_exactly(text, value):
+    assert str(read_one(decimal.Decimal, text)) == value
+
+
+def test_an_enum_of_booleans_is_read_by_value_and_by_name():
+    class Switch(enum.Enum):
+        ON = True
+        OFF = False
+
+    assert [read_one(Switch, text) for text in ("true", '"OFF"')] == [Switch.ON, Switch.OFF]
+    faults(decoder(x=Switch), '{"x":1}')
+    faults(decoder(x=Level), '{"x":true}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (typing.Literal[1] | float, "2", 2.0),
+        (list[typing.Literal[1] | float], "[2,1]", [2.0, 1]),
+        (typing.Literal[1] | float | None, "2", 2.0),
+        (typing.Annotated[int, at.Ge(5)] | float, "2", 2.0),
+    ],
+)
+def test_a_whole_number_that_one_member_refuses_may_be_anothers_number(kind, text, value):
+    assert read_one(kind, text) == value

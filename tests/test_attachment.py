@@ -203,6 +203,74 @@ def test_one_name_that_is_taken_does_not_stop_the_others(registry, runtime, inst
     assert "MyApp_position is not offered to agents" in caplog.text
 
 
+def many_parameters():
+    """A function of 65 parameters: one more than the host takes."""
+    space = {}
+    exec(f"def aaa({', '.join(f'p{number}: int' for number in range(65))}) -> None:\n    'Takes too much.'", space)
+    return space["aaa"]
+
+
+def test_one_tool_that_the_host_refuses_does_not_stop_the_others_wherever_it_stands(registry, runtime, instance, on):
+    for name in ("aaa", "zzz"):
+        registry.register(name, many_parameters())
+    attachment = on(registry, instance)
+    assert json.loads(runtime.call("MyApp_position"))["name"] == "cube"
+    status = attachment.status()
+    assert (status.attached, sorted(status.refused)) == (True, ["MyApp_aaa", "MyApp_zzz"])
+    assert all("65 parameters" in reason for reason in status.refused.values())
+
+
+def test_where_warnings_are_errors_the_native_side_still_follows(registry, runtime, instance, on):
+    on(registry, instance)
+    for name in ("a", "b", "c"):
+        registry.register(name, lambda: "first", "First.")
+    registry.register("position", lambda: "covers", "Another.")  # the error is a subscriber's, and logged
+    assert runtime.call("MyApp_position") == "covers"
+    registry.unregister("position")
+    assert json.loads(runtime.call("MyApp_position"))["name"] == "cube"
+    assert runtime.tool("MyApp_position").metadata["title"] == "Tell where an object is."
+
+
+def test_attaching_where_warnings_are_errors_leaves_nothing_behind(registry, runtime, instance, on):
+    on(registry, instance).detach()
+    registry.register("position", lambda: "covers", "Another.")
+    with pytest.raises(RuntimeWarning, match="still see the first one"):
+        registry.attach(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)
+    assert runtime.raw_call("MyApp_position", capacity=100).result == -2
+    registry.unregister("position")
+    on(registry, instance)
+    assert json.loads(runtime.call("MyApp_position"))["name"] == "cube"
+
+
+def test_a_call_from_python_and_one_of_the_host_inside_of_each_other_keep_apart(registry, runtime, instance, on):
+    other = ToolRegistry(settings=False)
+    seen = []
+
+    def inner(context: ToolContext) -> str:
+        seen.append((current_call().tool_name, context.registry is registry))
+        return "inner"
+
+    registry.register("inner", inner, "Inner.")
+    on(registry, instance)
+
+    @other.tool
+    def outer() -> str:
+        """Call the host's way."""
+        text = runtime.call("MyApp_inner")
+        seen.append((current_call().tool_name, current_call().registry is other))
+        return text
+
+    assert other.execute("outer") == "inner"
+    assert seen == [("MyApp_inner", True), ("outer", True)]
+
+
+def test_attaching_twice_to_one_instance_is_an_error_that_says_so(registry, runtime, instance, on):
+    on(registry, instance)
+    with pytest.raises(agentic.InstanceError, match="attached to this instance already"):
+        registry.attach(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)
+    assert json.loads(runtime.call("MyApp_position"))["name"] == "cube"
+
+
 def test_attaching_to_no_instance_is_an_error(registry, runtime):
     with pytest.raises(agentic.InstanceError, match="needs an instance"):
         registry.attach(None)

@@ -116,8 +116,7 @@ def test_serve_counts_the_tools_in_good_grammar(folder: Path, count: int, words:
     async def scenario() -> None:
         async with started("serve", "--port", "0", env=environment(folder)) as server:
             async with app.running(folder):
-                connected = await line_with(server.stderr, "connected to")
-            assert connected.endswith(f": {words.rpartition(' ')[0]}\n")
+                await line_with(server.stderr, "connected to")
             assert words in await line_with(server.stderr, "went away")
 
     run(scenario())

@@ -52,7 +52,7 @@ def test_a_manifest_takes_only_a_bare_file_name(name):
 @pytest.mark.parametrize("get", [library_path, manifest_path, control.load])
 def test_a_missing_build_says_how_to_build(get, tmp_path, monkeypatch):
     monkeypatch.setattr(openxr_agentic.host, "__file__", str(tmp_path / "__init__.py"))
-    with pytest.raises(NativeBuildMissingError, match="build_ext"):
+    with pytest.raises(NativeBuildMissingError, match="pip install"):
         get()
 
 

@@ -56,7 +56,8 @@ def for_types_only(tree):
 
 def imported_by(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in [node for node in ast.walk(tree) if node not in for_types_only(tree)]:
+    ignored = for_types_only(tree)
+    for node in [node for node in ast.walk(tree) if node not in ignored]:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("openxr_agentic"):
             if node.module == "openxr_agentic":
                 yield from (alias.name for alias in node.names if alias.name != "__version__")

@@ -2,9 +2,12 @@
 
 import functools
 import gc
+import types
+import weakref
 
 import pytest
 
+import openxr_agentic as agentic
 from openxr_agentic.errors import (
     DefinitionError,
     NameClashError,
@@ -101,3 +104,73 @@ def test_a_marked_method_keeps_its_mark_under_another_decorator(registry):
     counter = Counter()
     registry.register_object(counter)
     assert registry.execute("count", {"x": 2}) == 4
+
+
+# ---- objects that raise when they are looked at
+
+
+class Raising:
+    ready = True
+
+    @property
+    def closed(self):
+        if not self.ready:
+            raise RuntimeError("the engine is down")
+        return False
+
+    def tell(self) -> str:
+        """Tell."""
+        return "told"
+
+
+def test_an_owner_whose_closed_raises_is_refused_at_registration_and_gone_at_a_call(registry):
+    owner = Raising()
+    registry.register("tell", owner.tell)
+    assert registry.execute("tell") == "told"
+    owner.ready = False
+    with pytest.raises(ToolError, match="its owner is gone"):
+        registry.execute("tell")
+    with pytest.raises(DefinitionError, match="does not tell whether it is closed: RuntimeError: the engine is down"):
+        registry.register("again", owner.tell)
+    other = Raising()
+    other.ready = True
+    registry.register("tell", other.tell)  # the first one's name is free
+    assert registry.execute("tell") == "told"
+
+
+def test_a_proxy_that_raises_is_refused_and_never_breaks_discovery(registry):
+    scene = Scene()
+    proxy = weakref.proxy(scene)
+    method = types.MethodType(Scene.tell, proxy)
+    registry.register("tell", method)
+    assert registry.execute("tell") == "scene"
+    del scene
+    gc.collect()
+    with pytest.raises(ToolError, match="its owner is gone"):
+        registry.execute("tell")
+    for given in (proxy, types.MethodType(Scene.tell, proxy)):
+        with pytest.raises(DefinitionError, match="ReferenceError"):
+            registry.register("other", given)
+        with pytest.raises(DefinitionError, match="ReferenceError"):
+            registry.tool(given)
+    with pytest.raises(DefinitionError, match="ReferenceError"):
+        registry.register_object(proxy)
+    (problem,) = registry.initialize(proxy)
+    assert "weakly-referenced object no longer exists" in str(problem)
+    assert [info.name for info in registry.available_tools()] == ["tell"]
+
+
+def test_an_object_that_is_false_is_an_owner_all_the_same():
+    class Group(list):
+        @agentic.tool
+        def count(self) -> int:
+            """Count."""
+            return len(self)
+
+    registry, group = ToolRegistry(settings=False), Group()
+    registry.initialize(group)
+    before = registry.entry("count").tool
+    registry.refresh()
+    assert registry.entry("count").tool is before
+    with pytest.raises(NameClashError):
+        registry.tool(Group().count)

@@ -7,6 +7,7 @@ import types
 import pytest
 
 from openxr_agentic.errors import (
+    DefinitionError,
     NameClashError,
     ToolDisabledError,
 )
@@ -184,3 +185,30 @@ def test_disabled_tools_stay_disabled_unlisted_and_uncalled_after_rediscovery(re
     for name in ("found", "extra"):
         with pytest.raises(ToolDisabledError, match=f"{name} was not run: it is disabled"):
             registry.execute(name)
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(3)", "ValueError('no')"])
+def test_a_tool_class_that_fails_or_exits_when_it_is_made_is_reported_and_the_good_tools_are_there(
+    registry, module, raised
+):
+    text = (
+        "import openxr_agentic as agentic\n@agentic.tool\nclass Bad:\n    'Bad.'\n    def __init__(self):\n"
+        f"        raise {raised}\n    def execute(self) -> str:\n        return ''\n"
+    )
+    (problem,) = registry.initialize(module("found_one", text + GOOD.format("found")))
+    assert names(registry) == ["found"]
+    assert "found_one.Bad" in str(problem)
+    assert f"class Bad cannot be made without arguments: {raised.partition('(')[0]}" in str(problem)
+    with pytest.raises(DefinitionError, match="cannot be made"):
+        registry.register(None, sys.modules["found_one"].Bad)
+
+
+def test_an_object_that_exits_when_it_is_looked_at_is_reported(registry, module):
+    class Exiting:
+        @property
+        def __dict__(self):
+            raise SystemExit
+
+    problems = registry.initialize(Exiting(), module("found_one", GOOD.format("found")))
+    assert len(problems) == 1
+    assert names(registry) == ["found"]

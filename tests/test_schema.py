@@ -10,6 +10,7 @@ import datetime as dt
 import decimal
 import enum
 import pathlib
+import re
 import sys
 import typing
 import uuid
@@ -23,7 +24,7 @@ import pytest
 import typing_extensions
 
 from openxr_agentic import DefinitionError, ParameterType
-from openxr_agentic.schema.plan import plan, result_schema
+from openxr_agentic.schema.plan import plan, plan_of_schema, result_schema
 
 STRING, NUMBER, BOOLEAN, ARRAY, OBJECT = ParameterType
 
@@ -467,3 +468,104 @@ def test_the_schema_of_a_result_says_what_comes_out():
     assert result_schema(Model)["properties"]["count"]["type"] == "integer"
     holder = dataclasses.make_dataclass("Holder", [("at", Vector), ("mode", Mode)])
     assert result_schema(holder)["properties"] == {"at": {"type": "array"}, "mode": {"enum": [1, 2]}}
+
+
+# ---------------------------------------------------------------- limits of every type
+
+
+def _accepts(annotation, text):
+    made = plan(annotation, "x")
+    try:
+        decoded = msgspec.json.decode(text, type=made.decode_type)
+        return made.convert is None or made.convert(decoded) is not None
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("annotation", "good", "bad"),
+    [
+        (Annotated[dt.datetime, at.Ge(dt.datetime(2020, 1, 1))], '"2020-01-01T00:00:00"', '"2019-01-01T00:00:00"'),
+        (Annotated[dt.datetime, at.Ge(dt.datetime(2020, 1, 1))], '"2020-01-01T00:00:00"', '"2021-01-01T00:00:00Z"'),
+        (
+            Annotated[dt.datetime, at.Lt(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc))],
+            '"2019-01-01T00:00:00Z"',
+            '"2019-01-01T00:00:00"',
+        ),
+        (Annotated[dt.time, at.Ge(dt.time(12))], '"12:00:00"', '"11:00:00"'),
+        (Annotated[dt.date, at.Ge(dt.date(2020, 1, 1))], '"2020-01-01"', '"2019-12-31"'),
+        (Annotated[dt.timedelta, at.MultipleOf(dt.timedelta(minutes=1))], '"PT60S"', '"PT61S"'),
+        (Annotated[decimal.Decimal, at.Ge(0.1)], '"0.1"', '"0.09"'),
+        (Annotated[float, at.Gt(0), at.Ge(0)], "0.5", "0"),
+        (Annotated[float, at.Gt(0), at.Ge(1)], "1", "0.5"),
+        (Annotated[int, at.Ge(5), at.Ge(0)], "5", "4"),
+        (Annotated[int, at.Le(0), at.Le(5)], "0", "1"),
+        (Annotated[int, at.MultipleOf(2), at.MultipleOf(3)], "6", "4"),
+        (Annotated[int, at.MultipleOf(3), at.MultipleOf(2)], "6", "9"),
+        (Annotated[str, at.MinLen(2), at.MinLen(1)], '"ab"', '"a"'),
+        (Annotated[float, at.Le(float("inf"))], "1", '"a"'),
+        (Annotated[float, at.Le(10**400)], "1", '"a"'),
+        (Annotated[float, at.MultipleOf(decimal.Decimal("0.5"))], "1.5", "1.25"),
+        (Annotated[pathlib.Path, at.MaxLen(2)], '"ab"', '"abc"'),
+        (Annotated[bytes, at.MaxLen(2)], '"YWI="', '"YWJj"'),
+    ],
+)
+def test_a_limit_holds_and_the_strictest_of_several_wins(annotation, good, bad):
+    assert (_accepts(annotation, good), _accepts(annotation, bad)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Annotated[float, at.Gt(float("nan"))],
+        Annotated[float, at.Lt(float("-inf"))],
+        Annotated[float, at.Ge("a")],
+        Annotated[float, at.Ge(True)],
+        Annotated[float, at.MultipleOf(0)],
+        Annotated[float, at.MultipleOf(float("inf"))],
+        Annotated[int, at.Ge(5), at.Le(4)],
+        Annotated[int, at.Gt(5), at.Le(5)],
+        Annotated[str, at.MinLen(-1)],
+        Annotated[str, msgspec.Meta(min_length=3), at.MaxLen(2)],
+        Annotated[dt.datetime, at.Ge(5)],
+        Annotated[dt.date, at.Ge(dt.datetime(2020, 1, 1))],
+        Annotated[dt.date, at.MultipleOf(2)],
+        Annotated[dt.datetime, at.Ge(dt.datetime(2020, 1, 1)), msgspec.Meta(tz=True)],
+        Annotated[dt.datetime, at.Ge(dt.datetime(2020, 1, 1)), at.Ge(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc))],
+        Annotated[dt.datetime, msgspec.Meta(tz=False), msgspec.Meta(tz=True)],
+        Annotated[uuid.UUID, at.MaxLen(2)],
+        Annotated[bytes, msgspec.Meta(pattern="a")],
+    ],
+)
+def test_a_limit_that_can_be_none_is_refused_with_words(annotation):
+    with pytest.raises(DefinitionError, match="x: "):
+        plan(annotation, "x")
+
+
+def test_a_length_of_bytes_is_told_in_bytes_and_left_out_of_the_schema():
+    made = plan(Annotated[bytes, at.MaxLen(2)], "x")
+    assert made.json_schema == {"type": "string", "contentEncoding": "base64"}
+    assert made.notes == "bytes in base64; at most 2 bytes"
+
+
+def test_an_aliass_own_stricter_limit_stays_in_the_schema():
+    positive = NewType("positive", Annotated[int, at.Ge(5)])
+    made = plan(Annotated[positive, at.Ge(0)], "x")
+    assert made.json_schema["minimum"] == 5
+    assert not _accepts(Annotated[positive, at.Ge(0)], "4")
+
+
+def test_a_patterns_flags_are_kept():
+    assert _accepts(Annotated[str, at.MinLen(1), pydantic.Field(pattern="a")], '"a"')
+
+    class Pattern:
+        pattern = re.compile("abc", re.IGNORECASE)
+
+    assert _accepts(Annotated[str, Pattern()], '"ABC"')
+    assert not _accepts(Annotated[str, Pattern()], '"x"')
+
+
+@pytest.mark.parametrize("schema", [5, None, "a", [], {"description": 5}])
+def test_what_is_no_schema_is_refused_with_words(schema):
+    with pytest.raises(DefinitionError, match="x: .*JSON schema"):
+        plan_of_schema(schema, "x")

@@ -1,16 +1,18 @@
 """The user's choices of enabled tools, on disk: nothing is lost, whatever the file or the folder is like."""
 
+import gc
 import json
 import os
 import stat
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
-from openxr_agentic.errors import ConfigurationError
+from openxr_agentic.errors import ConfigurationError, ToolDisabledError
 from openxr_agentic.registry import settings as settings_module
 from openxr_agentic.registry.events import ChangeKind, ToolsChanged
 from openxr_agentic.registry.file_lock import locked
@@ -333,3 +335,41 @@ def test_processes_lose_no_choice_of_each_other(file):
         assert (process.returncode, errors) == (0, b"")
     tools = content(file)["apps"]["MyApp"]["tools"]
     assert tools == {f"{name}_{number}": False for name in "abcd" for number in range(25)}
+
+
+@pytest.mark.parametrize("how", ["of a registry", "of the settings", "of another process"])
+def test_registries_that_share_settings_each_tell_of_a_change(tmp_path, how):
+    file = tmp_path / "settings.json"
+    shared = Settings("MyApp", file)
+    registries = [ToolRegistry(settings=shared) for _ in range(3)]
+    heard = [[] for _ in registries]
+
+    def tell() -> str:
+        """Tell."""
+        return "told"
+
+    for registry, changes in zip(registries[:2], heard, strict=False):
+        registry.register(None, tell)
+        registry.tools_changed.subscribe(changes.append)
+    registries[2].tools_changed.subscribe(heard[2].append)
+    if how == "of a registry":
+        registries[0].set_enabled("tell", False)
+    elif how == "of the settings":
+        shared.change({"tell": False})
+    else:
+        Settings("MyApp", file).change({"tell": False})
+        shared.load()
+    updated = [ToolsChanged(ChangeKind.UPDATED, "tell")]
+    assert heard == [updated, updated, []]
+    with pytest.raises(ToolDisabledError):
+        registries[1].execute("tell")
+
+
+def test_shared_settings_keep_no_registry_alive(tmp_path):
+    shared = Settings("MyApp", tmp_path / "settings.json")
+    registry = ToolRegistry(settings=shared)
+    reference = weakref.ref(registry)
+    del registry
+    gc.collect()
+    assert reference() is None
+    shared.change({"tell": False})

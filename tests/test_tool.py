@@ -22,6 +22,7 @@ from openxr_agentic.definition.tool import (
     tool,
 )
 from openxr_agentic.errors import ArgumentError, ToolTimeoutError
+from openxr_agentic.registry.registry import ToolRegistry
 
 STRING, NUMBER, BOOLEAN, ARRAY, OBJECT = ParameterType
 
@@ -350,3 +351,25 @@ def test_a_synchronous_wrapper_of_an_async_function_is_awaited():
         return wait(*args, **kwargs)
 
     assert define(wrapper).execute() == "wait"
+
+
+@pytest.mark.parametrize("option", ["enabled_by_default", "main_thread", "strict_name", "truncate"])
+@pytest.mark.parametrize("given", ["no", 0, None])
+def test_an_option_that_is_on_or_off_takes_nothing_else(option, given):
+    def tell() -> str:
+        """Tell."""
+        return ""
+
+    with pytest.raises(DefinitionError, match=f"{option} must be True or False, not {given!r}"):
+        define(tell, **{option: given})
+    with pytest.raises(DefinitionError, match=option):
+        tool(**{option: given})
+
+
+def test_a_tool_that_is_defined_already_is_enabled_by_default_or_not():
+    def tell() -> str:
+        """Tell."""
+        return ""
+
+    with pytest.raises(DefinitionError, match="enabled_by_default must be True or False, not 'no'"):
+        ToolRegistry(settings=False).register(None, define(tell), enabled_by_default="no")

@@ -458,3 +458,12 @@ def test_limits_from_annotated_types_hold_at_a_call():
     assert define(f).execute({"x": 9}) == 9
     with pytest.raises(ArgumentError, match="x"):
         define(f).execute({"x": 10})
+
+
+@pytest.mark.parametrize("parameters", [5, "text", {"properties": {"a": {}}, "required": 5}, {"required": "a"}])
+def test_parameters_by_hand_that_make_no_sense_are_refused_with_words(parameters):
+    def by_hand(arguments: dict) -> None:
+        """Take what is listed by hand."""
+
+    with pytest.raises(DefinitionError, match="parameters|required"):
+        define(by_hand, parameters=parameters)

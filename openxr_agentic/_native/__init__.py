@@ -16,8 +16,7 @@ try:
     from openxr_agentic._native._binding import ffi, lib
 except ImportError as error:
     raise NativeBuildMissingError(
-        f"openxr_agentic's native binding cannot be imported: {error}. Install the package with pip, or build it "
-        "in the source tree with: python -m pip install -e ."
+        f"openxr_agentic's native binding cannot be imported: {error}. {NativeBuildMissingError.HOW_TO_BUILD}"
     ) from error
 
 __all__ = ["ffi", "lib"]

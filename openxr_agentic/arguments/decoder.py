@@ -130,7 +130,7 @@ class ArgumentsDecoder:
         return decode_and_convert
 
     def recover(self, arguments: bytes) -> msgspec.Struct:
-        """Decode arguments, leniently where need be.
+        """Decode arguments that `strict` refused: each on its own, leniently where need be.
 
         Args:
             arguments: The host's text, without its terminating NUL.
@@ -141,10 +141,7 @@ class ArgumentsDecoder:
         Raises:
             ArgumentError: They do not fit; with every fault. Nothing else is raised.
         """
-        try:
-            return self.strict(arguments)
-        except Exception:  # noqa: BLE001 - whatever it is, reading them one by one finds the words
-            return self._built(self._split(arguments), self._read)
+        return self._built(self._split(arguments), self._read)
 
     def from_mapping(self, arguments: Mapping[str, Any] | None) -> msgspec.Struct:
         """Take arguments from Python: JSON's own values, or those that the tool would get.
@@ -232,8 +229,10 @@ class ArgumentsDecoder:
             return field.default
         if not plan.takes_text:
             try:
-                fitted = msgspec.json.encode(fit(msgspec.json.decode(raw), plan.json_schema))
-                return self._decoded(field, fitted)
+                given = msgspec.json.decode(raw)
+                fitted = msgspec.json.encode(fit(given, plan.json_schema))
+                if fitted != msgspec.json.encode(given):  # else a conversion of the user's would run again
+                    return self._decoded(field, fitted)
             except Exception as error:  # noqa: BLE001
                 reason = error
         why = words.misfit(plan, reason)
@@ -282,7 +281,18 @@ class ArgumentsDecoder:
 
     def _error(self, faults: list[str], for_example: Sequence[Field] = ()) -> ArgumentError:
         example = words.example((field.name, field.plan) for field in for_example) if for_example else None
+        if example is not None and not self._accepts(example):
+            example = None
         return ArgumentError(self.tool_name, faults, tip=f"for example {example}" if example else None)
+
+    def _accepts(self, example: str) -> bool:
+        """Tell whether an example, made of the schema alone, passes all checks; what was refused just now does not."""
+        try:
+            for name, raw in _members(example).items():
+                self._decoded(self._by_name[name][1], raw)
+        except Exception:  # noqa: BLE001 - a conversion of the user's may raise anything
+            return False
+        return True
 
 
 class _FaultError(Exception):

@@ -6,7 +6,7 @@ strict decoder then accepts it or not. What no rule is for stays as it is. The r
 ==============  =====================================================================================
 expected        also read
 ==============  =====================================================================================
-integer         20.0 (up to 2**53, beyond which a double has lost digits), "20" and "20.0"
+integer         20.0 (below 2**53, from where a double has lost digits), "20" and "20.0"
 number          "1.5": text that is a JSON number, so neither "NaN" nor "0x10", "1,000", "007"
 boolean         "true", "yes", "on", "1", 1 and "false", "no", "off", "0", 0, in upper or lower case
 array, object   the same as JSON text; and everything in them by these rules
@@ -22,6 +22,7 @@ could be a list of its own: "a, b").
 
 from __future__ import annotations
 
+import decimal
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_MOST_EXACT = 2**53
+_FIRST_INEXACT = 2**53
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -76,7 +77,10 @@ def _number(value: Any, _schema: Schema) -> Any:
 def _integer(value: Any, schema: Schema) -> Any:
     number = _number(value, schema)
     if isinstance(number, float):
-        return int(number) if number.is_integer() and abs(number) <= _MOST_EXACT else value
+        exact = abs(number) < _FIRST_INEXACT and number.is_integer()
+        if exact and isinstance(value, str):
+            exact = decimal.Decimal(value.strip()) == number
+        return int(number) if exact else value
     return number
 
 

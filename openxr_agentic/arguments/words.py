@@ -10,7 +10,7 @@ import msgspec
 from openxr_agentic.parameters import ParameterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from openxr_agentic.schema.plan import ParameterPlan
 
@@ -27,6 +27,9 @@ _NOUNS = {
     ParameterType.ARRAY: "an array",
     ParameterType.OBJECT: "an object",
 }
+_SAYS_NO_MORE = re.compile(r"Expected `[^`]*`, got ")
+_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 _MSGSPEC_NAME = re.compile(r"\b(?:int|float|str|bool)\b")
 _JSON_TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
 _EXAMPLE_TEXTS = {
@@ -65,14 +68,49 @@ def misfit(plan: ParameterPlan, error: Exception) -> str:
         return "nested too deeply"
     text = str(error)
     if not isinstance(error, msgspec.ValidationError):
-        return "" if plan.notes and plan.notes in text else shown(text)
+        return "" if plan.notes and plan.notes in text else f"{shown(text)}{_near_field(plan.json_schema, text, '')}"
     if "out of range" in text:
         return "a number out of range"
-    reason, _, place = text.partition(" - at `$")
-    if not place:
+    reason, _, place = text.partition(" - at `")
+    in_key = place.startswith("key` in `")
+    place = place.removeprefix("key` in `").removeprefix("$").rstrip("`")
+    if not place and not in_key and (plan.type is not ParameterType.OBJECT or _SAYS_NO_MORE.match(reason)):
         return ""
+    near = _near_field(plan.json_schema, reason, place)
     reason = _MSGSPEC_NAME.sub(lambda name: _JSON_TYPES.get(name[0], name[0]), reason.replace(" | ", " or "))
-    return f"at {shown(place.strip('`.'))}: {shown(reason[:1].lower() + reason[1:])}".replace("`", "")
+    reason = f"{'a key: ' if in_key else ''}{shown(reason[:1].lower() + reason[1:])}{near}".replace("`", "")
+    return f"at {shown(place.strip('.'))}: {reason}" if place else reason
+
+
+def _near_field(schema: Schema, reason: str, place: str) -> str:
+    """Return a hint at the field that a misspelt one was meant to be; "" if there is none."""
+    unknown_field = _UNKNOWN_FIELD.fullmatch(reason)
+    if unknown_field is None:
+        return ""
+    names: dict[str, None] = {}
+    for part in _schemas_at(schema, _STEP.findall(place)):
+        names |= dict.fromkeys(part.get("properties", ()))
+    near = nearest(unknown_field[1], names)
+    return "" if near is None else f', did you mean "{near}"?'
+
+
+def _schemas_at(schema: Schema, steps: list[tuple[str, str]]) -> Iterator[Schema]:
+    """Yield the schemas that a value at a place may have."""
+    if not isinstance(schema, dict):
+        return
+    for several in ("anyOf", "oneOf"):
+        for part in schema.get(several, ()):
+            yield from _schemas_at(part, steps)
+    if not steps:
+        yield schema
+        return
+    (name, index), rest = steps[0], steps[1:]
+    if name and name in schema.get("properties", {}):
+        yield from _schemas_at(schema["properties"][name], rest)
+    elif name or index == "...":  # a dict's key is not told by msgspec
+        yield from _schemas_at(schema.get("additionalProperties", {}), rest)
+    if index:
+        yield from _schemas_at(schema.get("items", {}), rest)
 
 
 def missing(plan: ParameterPlan) -> str:

@@ -13,7 +13,7 @@ import copy
 import enum
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -33,7 +33,7 @@ from openxr_agentic.schema.plan import plan, plan_of_schema
 from openxr_agentic.schema.records import is_record, json_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from openxr_agentic.definition.signature import Parameter, Signature
     from openxr_agentic.schema.plan import ParameterPlan
@@ -277,6 +277,8 @@ def _by_hand(
         )
     if isinstance(parameters, Mapping):
         return _of_schema(dict(parameters), where)
+    if isinstance(parameters, ToolParameter) or not isinstance(parameters, Iterable):
+        parameters = (parameters,)  # refused below, but for one that was only not put into a list
     arguments = []
     for parameter in parameters:
         if not isinstance(parameter, ToolParameter):
@@ -319,6 +321,8 @@ def _of_schema(schema: dict[str, Any], where: str) -> list[Argument]:
             f"{place} must be the JSON schema of an object, as {{'type': 'object', 'properties': {{...}}}}."
         )
     required = schema.get("required", [])
+    if not isinstance(required, (list, tuple)) or not all(isinstance(name, str) for name in required):
+        raise DefinitionError(f'{where}: "required" must be a list of names, not {required!r}.')
     unknown = [name for name in required if name not in properties]
     if unknown:
         raise DefinitionError(f"{place}: {unknown[0]!r} is required, and not among the properties.")

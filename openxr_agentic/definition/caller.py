@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from openxr_agentic.definition.context import CURRENT, ToolContext
+from openxr_agentic.definition.context import ToolContext, current_call
 from openxr_agentic.errors import ArgumentError, ToolError
 
 if TYPE_CHECKING:
@@ -78,12 +78,28 @@ def _compiled(source: str) -> CodeType:
     return compile(source, "<the call of a tool>", "exec")
 
 
+def is_closed(owner: Any) -> bool:
+    """Tell whether an object has a true attribute `closed`; one that fails to say so, as a dead proxy, has."""
+    try:
+        return says_closed(owner)
+    except Exception:  # noqa: BLE001 - a property may raise anything
+        return True
+
+
+def says_closed(owner: Any) -> bool:
+    """Tell whether an object has a true attribute `closed`; a method of that name tells nothing.
+
+    Raises:
+        Exception: What the attribute raises.
+    """
+    closed = getattr(owner, "closed", False)
+    return not callable(closed) and bool(closed)
+
+
 def _owner_or_error(owner: Callable[[], Any], tool_name: str) -> Any:
     found = owner()
-    if found is not None:
-        closed = getattr(found, "closed", False)
-        if not closed or callable(closed):
-            return found
+    if found is not None and not is_closed(found):
+        return found
     raise ToolError(
         f"{tool_name} was not run: its owner is gone: {'it was collected' if found is None else 'it is closed'}.",
         tip="This tool does not work any more in this run of the app; others may.",
@@ -91,8 +107,8 @@ def _owner_or_error(owner: Callable[[], Any], tool_name: str) -> Any:
 
 
 def _context(tool_name: str, registry: Any) -> ToolContext:
-    current = CURRENT.get()
-    if current is not None and current.tool_name == tool_name:
+    current = current_call()
+    if current is not None and current.tool_name == tool_name and current.registry is registry:
         return current
     return ToolContext(tool_name, registry)
 

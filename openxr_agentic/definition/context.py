@@ -34,12 +34,13 @@ class ToolContext:
         registry: The ToolRegistry that the tool belongs to; None for a tool that belongs to none.
     """
 
-    __slots__ = ("registry", "thread", "tool_name")
+    __slots__ = ("_inside", "registry", "thread", "tool_name")
 
     def __init__(self, tool_name: str, registry: Any = None) -> None:
         self.tool_name = tool_name
         self.thread = threading.get_ident()
         self.registry = registry
+        self._inside = _native_token()  # the native run that this call was made in
 
     @property
     def logger(self) -> logging.Logger:
@@ -59,7 +60,13 @@ class ToolContext:
 # and reset within one call, so that a native thread cannot leak it into the next.
 CURRENT: ContextVar[ToolContext | None] = ContextVar("openxr_agentic_current_call", default=None)
 
-_native_source: Callable[[], ToolContext | None] | None = None
+
+def _no_token() -> int:
+    return 0
+
+
+_native_token: Callable[[], int] = _no_token
+_native_call: Callable[[int], ToolContext | None] | None = None
 
 
 def current_call() -> ToolContext | None:
@@ -67,16 +74,20 @@ def current_call() -> ToolContext | None:
 
     It works on every thread that a call runs on, and in what an async tool awaits.
     """
-    current = CURRENT.get()
-    if current is None and _native_source is not None:
-        return _native_source()
+    current, token = CURRENT.get(), _native_token()
+    if token and _native_call is not None and (current is None or current._inside != token):  # noqa: SLF001 - of this module
+        return _native_call(token)  # the host called within the call that was made from Python
     return current
 
 
-def set_native_source(source: Callable[[], ToolContext | None] | None) -> None:
-    """Set where `current_call` looks when no call was made from Python.
+def set_native_source(token: Callable[[], int], call: Callable[[int], ToolContext | None]) -> None:
+    """Set where `current_call` looks for calls that the host made.
 
     The native path keeps the current call in C, where it costs a call nothing.
+
+    Args:
+        token: Returns a number for the native run that this thread is inside of; 0: none.
+        call: Returns the call of such a number.
     """
-    global _native_source  # noqa: PLW0603 - one native binding in a process
-    _native_source = source
+    global _native_token, _native_call
+    _native_token, _native_call = token, call

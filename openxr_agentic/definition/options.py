@@ -89,6 +89,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 _OPTIONS = frozenset(ToolOptions.__annotations__)
+_FLAGS = frozenset({"enabled_by_default", "main_thread", "strict_name", "truncate"})
 
 
 class Mark(NamedTuple):
@@ -155,12 +156,20 @@ def mark_of(found: Any) -> Mark | None:
     """Return the mark that `tool` left on a function, method or class; None: there is none.
 
     A subclass of a marked class is not marked by that.
+
+    Raises:
+        DefinitionError: It raises when it is looked at.
     """
-    if isinstance(found, (staticmethod, classmethod, types.MethodType)):
-        found = found.__func__
-    attributes = getattr(found, "__dict__", None)
-    mark = attributes.get(_MARK) if attributes is not None else None
-    return mark if isinstance(mark, Mark) else None
+    try:
+        if isinstance(found, (staticmethod, classmethod, types.MethodType)):
+            found = found.__func__
+        attributes = getattr(found, "__dict__", None)
+        mark = attributes.get(_MARK) if attributes is not None else None
+        return mark if isinstance(mark, Mark) else None
+    except Exception as error:  # an object, or one that stands for another (a proxy), may raise anything
+        raise DefinitionError(
+            f"A {type(found).__name__} object cannot be looked at for a tool: {type(error).__name__}: {error}."
+        ) from error
 
 
 def sanitize_tool_name(name: str) -> str:
@@ -177,13 +186,25 @@ def check_options(options: ToolOptions) -> None:
 
     Raises:
         TypeError: There is no such option.
-        DefinitionError: The name is empty.
+        DefinitionError: The name is empty, or what is on or off is neither True nor False.
     """
     unknown = options.keys() - _OPTIONS
     if unknown:
         raise TypeError(f"{min(unknown)!r} is no option of a tool; the options are {', '.join(sorted(_OPTIONS))}.")
     if options.get("name") is not None and not str(options["name"]).strip():
         raise DefinitionError("A tool's name is empty. Leave it out to use the function's own.")
+    for flag in _FLAGS & options.keys():
+        check_flag(flag, options.get(flag))
+
+
+def check_flag(option: str, given: Any) -> None:
+    """Check an option that is on or off.
+
+    Raises:
+        DefinitionError: It is neither True nor False.
+    """
+    if not isinstance(given, bool):
+        raise DefinitionError(f"A tool's {option} must be True or False, not {given!r}.")
 
 
 def tool_name(asked: str, prefix: str, strict: bool) -> tuple[str, str]:

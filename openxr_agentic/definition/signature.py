@@ -13,6 +13,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openxr_agentic.arguments.decoder import REQUIRED
+from openxr_agentic.definition.caller import says_closed
 from openxr_agentic.errors import DefinitionError
 from openxr_agentic.schema.names import Names, names_of, resolve
 
@@ -90,10 +91,15 @@ def take_apart(given: Any, where: str) -> Target:
     Raises:
         DefinitionError: It cannot be called, or not without something that only its class can give.
     """
-    for kind, read in _READERS:
-        if isinstance(given, kind):
-            return read(given, where)
-    return _object(given, where)
+    try:
+        for kind, read in _READERS:
+            if isinstance(given, kind):
+                return read(given, where)
+        return _object(given, where)
+    except DefinitionError:
+        raise
+    except Exception as error:  # an object, or one that stands for another (a proxy), may raise anything
+        raise DefinitionError(f"{where}: it cannot be looked at: {type(error).__name__}: {error}.") from error
 
 
 def _function(given: types.FunctionType, where: str) -> Target:
@@ -144,6 +150,13 @@ def _method(given: types.MethodType, where: str) -> Target:
     if isinstance(owner, (type, types.ModuleType)):
         cls = owner if isinstance(owner, type) else None
         return inner._replace(call=given, skip=inner.skip + 1, doc=doc, cls=cls)
+    try:
+        says_closed(owner)
+    except Exception as error:
+        raise DefinitionError(
+            f"{where}: its object does not tell whether it is closed: {type(error).__name__}: {error}. Register it "
+            "once the object is ready, or give the attribute `closed` another name."
+        ) from error
     reference: Callable[[], Any]
     try:
         reference = weakref.ref(owner)
@@ -161,12 +174,12 @@ def _tool_class(cls: type, where: str) -> Target:
         )
     try:
         made = cls()
-    except Exception as error:
+        bound = made.execute if hasattr(made, "execute") else made
+    except (Exception, SystemExit) as error:
         raise DefinitionError(
             f"{where}: class {cls.__qualname__} cannot be made without arguments: {type(error).__name__}: {error}. "
             "Give its constructor defaults, or register an object of it."
         ) from error
-    bound = made.execute if hasattr(made, "execute") else made
     inner = take_apart(bound, where)
     if inner.owner is not None:
         inner = inner._replace(owner=lambda: made)  # held here: nobody else does

@@ -333,7 +333,7 @@ def _description(given: str | None, from_doc: str, name: str, where: str, *, tru
     if not text.strip():
         warnings.warn(
             f"{where} has no description, so agents only get its name. Give it a docstring, or description=.",
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
         return name
     if 3 * len(text) > MAX_DESCRIPTION_BYTES or not text.isascii() or "\0" in text:
@@ -341,7 +341,7 @@ def _description(given: str | None, from_doc: str, name: str, where: str, *, tru
     return text
 
 
-def _outside() -> int:
+def outside() -> int:
     """Return the stacklevel of the first frame that is not of this package."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001 - warnings itself counts frames
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:

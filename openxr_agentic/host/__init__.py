@@ -41,6 +41,5 @@ def _built(name: str) -> Path:
     if path.is_file():
         return path
     raise NativeBuildMissingError(
-        f"The mock runtime is not built: {path} is missing. Install the package (pip install openxr-agentic), "
-        "or, in a source tree, run: python setup.py build_ext --inplace"
+        f"The mock runtime is not built: {path} is missing. {NativeBuildMissingError.HOW_TO_BUILD}"
     )

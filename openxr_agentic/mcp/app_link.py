@@ -196,13 +196,8 @@ class AppLink:
             self._wanted = client.label or client.application_name or None
         self._client = client
         self._met = True
-        log.info(
-            "connected to %s (process %d, %s): %s",
-            client.application_name,
-            client.pid,
-            client.host,
-            _tools_that(self._tools),
-        )
+        # Not how many tools: an app registers them while it starts.
+        log.info("connected to %s (process %d, %s)", client.application_name, client.pid, client.host)
         while not client.closed.done():
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, client.closed), return_when=asyncio.FIRST_COMPLETED)

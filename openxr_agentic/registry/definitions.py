@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 import msgspec
 
 from openxr_agentic.arguments.decoder import ArgumentsDecoder
-from openxr_agentic.definition.options import ToolOptions, checked_groups, mark_of, tool_name
+from openxr_agentic.definition.options import ToolOptions, check_flag, checked_groups, mark_of, tool_name
 from openxr_agentic.definition.tool import Tool, define
 from openxr_agentic.errors import DefinitionError
 from openxr_agentic.parameters import check_description
@@ -99,6 +99,8 @@ class Definitions(NamedTuple):
         if name is not None:
             changes["name"], _ = tool_name(name, self.prefix, self.strict_names)
             changes["decoder"] = ArgumentsDecoder(changes["name"], tool.fields, tool.ignore_unknown)
+        if "enabled_by_default" in changes:
+            check_flag("enabled_by_default", changes["enabled_by_default"])
         if "description" in changes:
             changes["description"] = check_description(f"{where}: description", changes["description"])
         if "groups" in changes:

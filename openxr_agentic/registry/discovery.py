@@ -77,7 +77,7 @@ class Problem(NamedTuple):
         else:
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         text = f"{self.where}: {text.removesuffix('.')}{_place(error)}."
-        if isinstance(error, SystemExit):
+        if isinstance(error, SystemExit) and self.where.startswith("module "):
             text += " It ended the program when it was imported; let it do so under if __name__ == '__main__' only."
         return text
 
@@ -134,6 +134,14 @@ class _Search:
         self._listed_anew = False
 
     def look_at(self, target: object) -> None:
+        try:
+            self._look_at(target)
+        except DefinitionError as error:
+            self._report("target", error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an object may raise anything when it is looked at
+            self._report(f"target of type {type(target).__qualname__}", error)
+
+    def _look_at(self, target: object) -> None:
         if isinstance(target, str):
             self._look_at_name(target)
         elif isinstance(target, EntryPoints):
@@ -145,11 +153,10 @@ class _Search:
             self._add(marked)
             if not marked:
                 kind = f"{type(target).__module__}.{type(target).__qualname__}"
-                unmarked = DefinitionError(
+                raise DefinitionError(
                     f"Nothing in this {kind} object is marked with @agentic.tool. Mark its methods, or register it "
                     "with ToolRegistry.register."
                 )
-                self._report("target", unmarked)
 
     def _add(self, marked: Iterable[Marked]) -> None:
         for one in marked:
@@ -226,7 +233,7 @@ def _attribute(module: Any, point: EntryPoint) -> tuple[Any, BaseException | Non
     path = point.value.partition(":")[2].partition("[")[0].strip()  # behind it, there may be [extras]
     try:
         return functools.reduce(getattr, filter(None, path.split(".")), module), None
-    except AttributeError as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - as _import
         return None, error
 
 

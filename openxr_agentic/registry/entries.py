@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import enum
 import types
-import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+
+from openxr_agentic.definition.caller import is_closed
+from openxr_agentic.registry import sameness
 
 if TYPE_CHECKING:
     from openxr_agentic.definition.tool import Tool
@@ -113,19 +115,19 @@ class ToolEntry(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What is the same tool again after its module was reloaded or its notebook cell run again.
+    """What a tool still is after its module was reloaded or its notebook cell run again; others may be it, too.
 
     Attributes:
         module: Name of the module that defines the function.
         qualname: The function's place in it.
         cls: The class that it was taken from, which may be a subclass of the one that defines it.
-        place: Source file and line of a lambda, which has no name of its own.
+        place: Where a lambda stands, which has no name of its own; empty for all else.
     """
 
     module: str
     qualname: str
     cls: str
-    place: str
+    place: tuple[object, ...]
 
 
 class Layer(NamedTuple):
@@ -150,23 +152,25 @@ class Layer(NamedTuple):
         """What it is, beside its name."""
         target = self.tool._target  # noqa: SLF001 - what a tool consists of, for this package
         function, cls = target.function, target.cls
-        code = getattr(function, "__code__", None)
-        is_lambda = isinstance(code, types.CodeType) and code.co_name == "<lambda>"
         return Identity(
             str(getattr(function, "__module__", None) or type(function).__module__),
             str(getattr(function, "__qualname__", None) or type(function).__qualname__),
             f"{cls.__module__}.{cls.__qualname__}" if cls is not None else "",
-            f"{code.co_filename}:{code.co_firstlineno}" if is_lambda and code is not None else "",
+            sameness.place_of_lambda(function),
         )
 
     @property
     def owner(self) -> object | None:
         """The living object whose method it is; None: it is no method, or the object is gone."""
         reference = self.tool._target.owner  # noqa: SLF001 - as above
-        # Only methods are held weakly. A tool's own object, of a class or callable, is nobody else's.
-        owner = reference() if isinstance(reference, weakref.ref) else None
-        closed = getattr(owner, "closed", False)
-        return owner if callable(closed) or not closed else None
+        owner = reference() if reference is not None and self._is_method else None
+        return None if is_closed(owner) else owner
+
+    @property
+    def _is_method(self) -> bool:
+        """Whether it belongs to an object that is not the tool itself, as one of a class or a callable object is."""
+        function, reference = self.tool.function, self.tool._target.owner  # noqa: SLF001 - as above
+        return reference is not None and not issubclass(type(function), type) and reference() is not function
 
     def is_again(self, other: Layer) -> bool:
         """Tell whether this is another one's function, defined again or as it is."""
@@ -176,12 +180,27 @@ class Layer(NamedTuple):
             return self.place == other.place
         if self.identity != other.identity:
             return False
-        mine, theirs = self.owner, other.owner
-        return mine is theirs or mine is None or theirs is None
+        if self._is_method and other._is_method:
+            mine, theirs = self.owner, other.owner
+            if mine is not theirs or mine is None:
+                return mine is None or theirs is None
+        return sameness.is_again(_given(self.tool), _given(other.tool))
+
+    def is_copy(self, other: Layer) -> bool:
+        """Tell whether both come of one definition, as when a Tool is registered again under the name it has."""
+        return self.tool._target is other.tool._target  # noqa: SLF001 - as above
 
     def is_of(self, given: object) -> bool:
         """Tell whether this is a tool of that very function, method or class."""
         if not isinstance(given, types.MethodType):
             return self.tool.function is given
-        bound_to = self.owner or self.tool._target.cls  # noqa: SLF001 - as above
+        owner = self.owner
+        bound_to = owner if owner is not None else self.tool._target.cls  # noqa: SLF001 - as above
         return self.tool.function is given.__func__ and bound_to is given.__self__
+
+
+def _given(tool: Tool) -> Any:
+    """Return what a tool was defined of; of an object's method, its function."""
+    call = tool._target.call  # noqa: SLF001 - what a tool consists of, for this package
+    is_class_method = isinstance(call, types.MethodType) and call.__func__ is tool.function
+    return call if is_class_method else tool.function

@@ -124,6 +124,7 @@ class ToolRegistry(OfferedTools):
         return lambda decorated: self._decorate(decorated, options, sys._getframe(1))  # noqa: SLF001 - the same
 
     def _decorate(self, given: F, options: ToolOptions, frame: types.FrameType) -> F:
+        mark_of(given)  # refuses what cannot be looked at
         if isinstance(given, str):
             raise DefinitionError(
                 f"@registry.tool({given!r}): options have names. Write @registry.tool(name={given!r})."
@@ -196,7 +197,7 @@ class ToolRegistry(OfferedTools):
             name, tool = None, name
         given = {"description": description, "enabled_by_default": enabled_by_default, "groups": groups}
         said = {**options, **{key: value for key, value in given.items() if value is not None}}
-        if isinstance(tool, Tool):
+        if issubclass(type(tool), Tool):  # not isinstance: it asks the object, and a proxy may raise
             layer = self._definitions.adopt(tool, name, said)
         else:
             said |= {} if name is None else {"name": name}
@@ -224,7 +225,10 @@ class ToolRegistry(OfferedTools):
         """
         found = discovery.find([owner])
         if found.problems:
-            raise found.problems[0].error
+            problem = found.problems[0]
+            if isinstance(problem.error, DefinitionError):
+                raise problem.error
+            raise DefinitionError(f"Its methods cannot be looked at: {problem}") from problem.error
         layers = []
         for marked in found.marked:
             options = {} if _says_prefix(marked.callable) else {"prefix": self.prefix + prefix}
@@ -302,7 +306,7 @@ class ToolRegistry(OfferedTools):
         for marked in found.marked:
             try:
                 layers.append(self._discovered(marked, known))
-            except Exception as error:  # noqa: BLE001, PERF203 - one broken tool does not stop the rest
+            except (Exception, SystemExit) as error:  # noqa: BLE001, PERF203 - one broken tool does not stop the rest
                 problems.append(Problem(f"{marked.module}.{marked.qualname}", error))
         with self._lock:
             if search < self._newest_search:  # one that began later is done already, and found more

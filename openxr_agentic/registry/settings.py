@@ -18,6 +18,7 @@ import logging
 import os
 import sys
 import threading
+import weakref
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +27,7 @@ from openxr_agentic.errors import ConfigurationError
 from openxr_agentic.registry.file_lock import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 logger = logging.getLogger("openxr_agentic")
 
@@ -78,6 +79,16 @@ class Choices:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._choices: Mapping[str, bool] = MappingProxyType({})
+        self._told: tuple[weakref.WeakMethod[Callable[[Change], None]], ...] = ()
+
+    def subscribe(self, method: Callable[[Change], None]) -> None:
+        """Have a bound method told of each change, on the thread that makes it and outside of the lock.
+
+        Args:
+            method: Gets the change. Its object is not kept alive.
+        """
+        with self._lock:
+            self._told = (*(known for known in self._told if known() is not None), weakref.WeakMethod(method))
 
     @property
     def choices(self) -> Mapping[str, bool]:
@@ -85,7 +96,10 @@ class Choices:
         return self._choices
 
     def load(self) -> None:
-        """Read again what others may have changed: here, nothing."""
+        """Read again what others may have changed, and tell of it."""
+        with self._lock:
+            change = Change(self._choices, self._loaded())
+        self._tell(change)
 
     def change(self, choices: Mapping[str, bool | None]) -> Change:
         """Take what the user decided.
@@ -94,19 +108,37 @@ class Choices:
             choices: By tool name; None: not decided any more.
 
         Returns:
-            All choices before and after, with nobody else's change between them.
+            All choices before and after; between them are those of other processes too, which a file may have had.
         """
         with self._lock:
-            before = self._choices
-            self._choices = _changed(before, choices)
-            return Change(before, self._choices)
+            change = Change(self._choices, self._taken(choices))
+        self._tell(change)
+        return change
+
+    def _loaded(self) -> Mapping[str, bool]:
+        """Read again what others may have changed, and return all choices. The lock is held."""
+        return self._choices
+
+    def _taken(self, choices: Mapping[str, bool | None]) -> Mapping[str, bool]:
+        """Take choices, and return all of them. The lock is held."""
+        self._choices = _changed(self._choices, choices)
+        return self._choices
+
+    def _tell(self, change: Change) -> None:
+        if change.before == change.after:
+            return
+        for reference in self._told:
+            method = reference()
+            if method is not None:
+                method(change)
 
 
 class Settings(Choices):
     """The user's choices for one app, kept in a file. Usable from any thread, and from several processes.
 
     Where the file cannot be read or written, that is logged, once, and the choices are kept in
-    memory. A broken file is moved aside, to ``<name>.broken-<n>``, and logged.
+    memory. A broken file is moved aside, to ``<name>.broken-<n>``, and logged. Several registries may
+    share one; each tells its subscribers of every change that concerns its tools.
 
     Args:
         app: Name of the app, the key of its part of the file.
@@ -132,17 +164,17 @@ class Settings(Choices):
         """The file, with symbolic links followed."""
         return Path(self._path)
 
-    def load(self) -> None:
+    def _loaded(self) -> Mapping[str, bool]:
         """Read the file again. What could not be written before counts on."""
-        with self._lock:
-            try:
-                content = self._read()
-            except _BrokenError as broken:
-                content = self._set_aside(broken)
-            except (OSError, _OfAnotherVersionError) as error:
-                self._warn(f"cannot be read: {error}. Tools are as by default")
-                content = {}
-            self._choose(content)
+        try:
+            content = self._read()
+        except _BrokenError as broken:
+            content = self._set_aside(broken)
+        except (OSError, _OfAnotherVersionError) as error:
+            self._warn(f"cannot be read: {error}. Tools are as by default")
+            content = {}
+        self._choose(content)
+        return self._choices
 
     def _set_aside(self, broken: _BrokenError) -> dict[str, Any]:
         try:
@@ -152,31 +184,22 @@ class Settings(Choices):
             self._warn(f"is broken: {broken}. It cannot be moved aside: {error}. Tools are as by default")
             return {}
 
-    def change(self, choices: Mapping[str, bool | None]) -> Change:
-        """Write what the user decided.
-
-        Args:
-            choices: By tool name; None: not decided any more.
-
-        Returns:
-            All choices before and after; between them are those of other processes too, which the file had.
-        """
-        with self._lock:
-            before = self._choices
-            self._unsaved.update(choices)
-            try:
-                os.makedirs(os.path.dirname(self._path), exist_ok=True)
-                with locked(self._path, _LOCK_SECONDS):
-                    content = self._read_or_set_aside()
-                    self._choose(content)
-                    self._write(content)
-            except (OSError, _OfAnotherVersionError) as error:
-                self._warn(f"cannot be written: {error}. What is enabled and disabled counts until the app ends")
-                self._choices = _changed(self._choices, self._unsaved)
-            else:
-                self._unsaved.clear()
-                self._warned.clear()
-            return Change(before, self._choices)
+    def _taken(self, choices: Mapping[str, bool | None]) -> Mapping[str, bool]:
+        """Write what the user decided."""
+        self._unsaved.update(choices)
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            with locked(self._path, _LOCK_SECONDS):
+                content = self._read_or_set_aside()
+                self._choose(content)
+                self._write(content)
+        except (OSError, _OfAnotherVersionError) as error:
+            self._warn(f"cannot be written: {error}. What is enabled and disabled counts until the app ends")
+            self._choices = _changed(self._choices, self._unsaved)
+        else:
+            self._unsaved.clear()
+            self._warned.clear()
+        return self._choices
 
     def _choose(self, content: dict[str, Any]) -> None:
         """Take the choices of a file's content, and put those into it that are not written yet."""

@@ -4,7 +4,7 @@ A name can have one tool of each origin. A run-time tool covers the others, and 
 one is the same tool as a discovered one, found twice.
 
 Two tools clash, and the second is refused, where they are of one origin or none of them is a run-time tool,
-unless the second is the first one's function again; and where their names were
+unless the second is the first one's function again, as it is or defined anew; and always where their names were
 different until they were sanitised, since nobody meant one to cover the other.
 """
 
@@ -171,10 +171,10 @@ def _by_name(layers: Iterable[Layer]) -> Iterator[list[Layer]]:
 
 
 def _go_together(new: Layer, old: Layer, *, override: bool = False) -> bool:
+    if new.asked != old.asked:
+        return new.is_copy(old)
     if new.is_again(old):
         return True
-    if new.asked != old.asked:
-        return False
     if new.origin is old.origin:
         return override
     return Origin.RUNTIME in (new.origin, old.origin)

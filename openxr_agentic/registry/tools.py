@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from openxr_agentic.registry.advice import Advice
-    from openxr_agentic.registry.settings import Choices
+    from openxr_agentic.registry.settings import Change, Choices
 
 
 class OfferedTools:
@@ -38,6 +38,7 @@ class OfferedTools:
         # Held for each change of the table, and for looking at more than one name of it.
         self._lock = threading.RLock()
         self._table = Table()
+        user.subscribe(self._choices_changed)
 
     # ---- what there is
 
@@ -159,7 +160,10 @@ class OfferedTools:
             if group not in groups:
                 raise UnknownGroupError(str(group), _near(str(group), groups))
             names = groups[group]
-        before, after = self._offer.user.change(dict.fromkeys(names, enabled))
+        self._offer.user.change(dict.fromkeys(names, enabled))
+
+    def _choices_changed(self, change: Change) -> None:
+        before, after = change
         # Others than those named too: the file may have brought news from another process.
         for one in sorted(before.keys() | after.keys()):
             layer = self._table.top(one)
@@ -170,8 +174,10 @@ class OfferedTools:
     def add_filter(self, predicate: Callable[[ToolInfo], object]) -> Callable[[], None]:
         """Offer only those tools to agents of which a function says so, whatever the user decided.
 
-        It is asked at each listing and each call, on that thread. Where its answer changes by itself, call
-        `notify_availability_changed`. A tool at which it fails is not offered, and the failure is logged, once.
+        It is asked when tools are listed, when one is executed from Python, and when a change is announced, on that
+        thread; not at each call of an agent. When what its answer depends on changes, call
+        `notify_availability_changed`: until then agents may still call what it would hide by now, or not yet what it
+        would show. A tool at which it fails is not offered, and the failure is logged, once.
 
         Args:
             predicate: Gets what clients would be told of a tool; returns whether to offer it.

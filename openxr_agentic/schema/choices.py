@@ -25,14 +25,14 @@ def enum_shape(cls: type[enum.Enum], scope: Scope) -> Shape:
     if not members:
         raise scope.error(f"{cls.__qualname__} has no members, so that no value would be accepted.")
     values = [member.value for member in members]
-    table: dict[Any, enum.Enum] = {**cls.__members__}
+    table: dict[Any, enum.Enum] = {(False, name): member for name, member in cls.__members__.items()}
     if all(isinstance(value, str) for value in values):
         schema: dict[str, Any] = {"type": "string", "enum": list(values)}
         told = list(values)
     elif issubclass(cls, int):
         schema = {"type": "integer", "enum": [int(value) for value in values]}
         told = [f"{int(member.value)} ({member.name})" for member in members]
-        table |= {str(int(member.value)): member for member in members}
+        table |= {(False, str(int(member.value))): member for member in members}
     elif scope.output:  # results are encoded by value
         schema, told = {"enum": values}, [str(value) for value in values]
     else:
@@ -40,13 +40,13 @@ def enum_shape(cls: type[enum.Enum], scope: Scope) -> Shape:
         told = [member.name for member in members]
     for member in members:  # values win over names
         if isinstance(member.value, (str, int, float)):
-            table[member.value] = member
+            table[isinstance(member.value, bool), member.value] = member
     words, whole = choices(told)
     kind = ParameterType.NUMBER if issubclass(cls, int) else ParameterType.STRING
     return Shape(
         schema,
         kind,
-        union_type([str, int, float]),
+        union_type([str, int, float, *([bool] if any(isinstance(value, bool) for value in values) else [])]),
         _from_table(table, words, cls.__name__),
         one=cls.__name__,
         many=f"{cls.__name__} values",
@@ -57,8 +57,7 @@ def enum_shape(cls: type[enum.Enum], scope: Scope) -> Shape:
 
 def _from_table(table: dict[Any, enum.Enum], words: str, name: str) -> Convert:
     def convert(value: Any) -> Any:
-        # bool is an int to a dict: True would find the member 1.
-        member = None if isinstance(value, bool) else table.get(value)
+        member = table.get((isinstance(value, bool), value))  # bool is an int to a dict: True would find the member 1
         if member is None:
             raise ValueError(f"must be {words}, not {value!r} (a {name})")
         return member

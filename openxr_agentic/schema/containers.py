@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import typing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -162,7 +163,7 @@ def _choice(shapes: list[Shape]) -> Shape:
         item=items.pop() if len(items) == 1 else None,
         content=one if kind is ARRAY else "",
     )
-    if all(shape.convert is None for shape in shapes):
+    if all(shape.convert is None for shape in shapes) and not _hides_a_number(shapes):
         try:
             msgspec.json.Decoder(choice.decode)
         except TypeError:
@@ -170,6 +171,20 @@ def _choice(shapes: list[Shape]) -> Shape:
         else:
             return choice
     return choice._replace(decode=Any, convert=_first_that_fits(shapes, one))
+
+
+def _hides_a_number(shapes: list[Shape]) -> bool:
+    """Tell whether msgspec would hold a whole number against one member only, and never read it as a float."""
+    narrow = [
+        shape for shape in shapes if shape.kind is not ParameterType.STRING and shape.schema != {"type": "integer"}
+    ]
+    return float in [_bare(shape.decode) for shape in shapes] and any(
+        _bare(shape.decode) is int or "enum" in shape.schema for shape in narrow
+    )
+
+
+def _bare(decode: Any) -> Any:
+    return decode.__origin__ if typing.get_origin(decode) is typing.Annotated else decode
 
 
 def _first_that_fits(shapes: list[Shape], words: str) -> Convert:

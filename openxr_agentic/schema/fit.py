@@ -82,6 +82,8 @@ def inlined(schema: Schema) -> Schema:
     Raises:
         DefinitionError: A reference leads out of the schema, or to nothing.
     """
+    if not isinstance(schema, dict):
+        raise DefinitionError(f"a JSON schema is a dict, not {schema!r}.")
     definitions = {f"#/{key}/{name}": part for key in _DEFINITIONS for name, part in schema.get(key, {}).items()}
     return _inlined(schema, {"#": schema, **definitions}, ())
 

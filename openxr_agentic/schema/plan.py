@@ -53,6 +53,7 @@ from openxr_agentic.schema.limits import Metadata, limited
 from openxr_agentic.schema.names import NOWHERE, Names, evaluate
 from openxr_agentic.schema.records import is_record, record_shape
 from openxr_agentic.schema.shape import Scope, Shape, union_type
+from openxr_agentic.schema.texts import decimal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +129,10 @@ def plan_of_schema(schema: dict[str, Any], where: str) -> ParameterPlan:
     """
     from openxr_agentic.schema.foreign import shape_of_schema
 
+    if not isinstance(schema, dict):
+        raise DefinitionError(f"{where}: a JSON schema is a dict, not {schema!r}.")
+    if not isinstance(schema.get("description", ""), str):
+        raise DefinitionError(f"{where}: the `description` of a JSON schema is a text, not {schema['description']!r}.")
     plain = {key: value for key, value in schema.items() if key not in ("description", "default", "title")}
     return _plan_of_shape(shape_of_schema(plain, Scope(where, _shape, NOWHERE)), where)
 
@@ -378,7 +383,9 @@ _ATOMS: dict[Any, Shape] = {
         dt.timedelta, "duration in ISO 8601, as PT1.5S", "durations in ISO 8601, as PT1.5S", format="duration"
     ),
     uuid.UUID: _text(uuid.UUID, "UUID", "UUIDs", format="uuid"),
-    decimal.Decimal: _text(decimal.Decimal, "decimal number as text", "decimal numbers as text", format="decimal"),
+    decimal.Decimal: _text(
+        union_type([str, int, float]), "decimal number as text", "decimal numbers as text", decimal_of, format="decimal"
+    ),
     bytes: _text(bytes, "bytes in base64", "bytes in base64", contentEncoding="base64"),
     bytearray: _text(bytearray, "bytes in base64", "bytes in base64", contentEncoding="base64"),
     **dict.fromkeys((pathlib.Path, pathlib.PurePath), _text(str, "path", "paths", pathlib.Path, format="path")),
