@@ -42,7 +42,6 @@ logger = logging.getLogger("openxr_agentic")
 # The host will refuse the next tool for the same reason.
 _HOPELESS = (ExtensionNotAvailableError, ExtensionNotEnabledError, FunctionMissingError)
 
-
 _living: weakref.WeakSet[Attachment] = weakref.WeakSet()
 
 
@@ -79,9 +78,8 @@ class Attachment:
         self._reason: str | None = None
         self._detached = False
         self._extension: AgenticExtension | None = None
-        self._unsaid: list[
-            str
-        ] = []  # warnings, said when all is done: where they are errors, nothing is left half done
+        # Warnings, said when all is done: where they are errors, nothing is left half done.
+        self._unsaid: list[str] = []
         try:
             self._extension = AgenticExtension(instance, get_instance_proc_addr=get_instance_proc_addr)
         except (ExtensionNotAvailableError, ExtensionNotEnabledError, FunctionMissingError, ResultError) as error:

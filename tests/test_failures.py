@@ -10,6 +10,7 @@ import pytest
 
 import openxr_agentic as agentic
 from openxr_agentic import failures
+from openxr_agentic._native import lib
 from openxr_agentic.errors import XR_ERROR_RUNTIME_FAILURE, XR_SUCCESS
 from openxr_agentic.testing import MockCallError
 
@@ -298,6 +299,11 @@ def test_kept_exceptions_are_bounded_and_logged_once_a_kind(extension, runtime, 
         except GeneratorExit:
             kept += 1
     assert kept == failures.MOST_KEPT
+
+
+def test_the_stages_of_a_run_are_numbered_as_in_c():
+    stages = (lib.OXA_STAGE_ARGUMENTS, lib.OXA_STAGE_TOOL, lib.OXA_STAGE_RESULT)
+    assert stages == (failures.ARGUMENTS, failures.TOOL, failures.RESULT)
 
 
 def test_failures_on_many_native_threads_each_get_their_own_text(extension, runtime):

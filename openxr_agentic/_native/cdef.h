@@ -6,8 +6,6 @@ typedef uint32_t XrBool32;
 typedef ... *XrInstance;
 typedef void (*PFN_xrVoidFunction)(void);
 
-#define XR_MAX_EXTENSION_NAME_SIZE ...
-#define XR_MAX_RUNTIME_NAME_SIZE ...
 #define XR_TYPE_EXTENSION_PROPERTIES ...
 #define XR_TYPE_INSTANCE_PROPERTIES ...
 
@@ -129,7 +127,6 @@ int oxa_slot_replace(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_
 int oxa_slot_reopen(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
 void oxa_slot_free(OxaSlotId slot);
 int oxa_slot_wait(OxaSlotId slot, int64_t timeout_ns);
-uint32_t oxa_slot_held(OxaSlotId slot);
 
 XrResult oxa_callback(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments, void* user_data);
 void oxa_before_fork(void);
