@@ -299,6 +299,15 @@ def test_a_failed_run_is_marked_as_an_error_and_a_text_that_looks_like_one_is_no
     assert runtime.call_result("MyApp_position", {"nam": 1}).error
 
 
+def test_a_dry_run_that_fails_does_not_mark_the_run_that_succeeds(registry, runtime, instance, on):
+    def dry() -> str:
+        raise ValueError
+
+    registry.register("dry", lambda: "made", "Makes something.", sizing=dry)
+    on(registry, instance)
+    assert runtime.call_result("MyApp_dry") == ("made", False)
+
+
 def test_another_host_takes_no_metadata_and_everything_works(registry, runtime, instance, on):
     runtime.fail("oxaGetToolMetadataInterface", -7, lookup=True)
     on(registry, instance)

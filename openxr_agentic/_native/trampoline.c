@@ -258,7 +258,6 @@ static void surrender(PyObject* exception) {
 
 static XrResult report_failure(const OxaTool* tool, OxaStage stage, OxaHeld** held) {
     static const char fallback[] = "Error: the tool failed, and so did the description of its error.";
-    if (tool->mark_error != NULL) tool->mark_error(tool->instance);
     PyObject* exception = take_exception();
     PyObject* number = PyLong_FromLong((long)stage);
     PyObject* said = number == NULL
@@ -317,6 +316,8 @@ XrResult oxa_run_tool(OxaTool* tool, int dry_run, OxaHeld** held) {
         if (holder != NULL) text = text_of(holder, &text_bytes);
     }
     if (text == NULL) {
+        /* Not for a dry run: the mark would hold for the run that follows, too. */
+        if (tool->mark_error != NULL && !dry_run) tool->mark_error(tool->instance);
         result = report_failure(tool, stage, held);
     } else if (!oxa_held_set_text(held, text, (size_t)text_bytes)) {
         result = XR_ERROR_OUT_OF_MEMORY;
