@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp import Client
 from mcp.client.sse import sse_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp_types import TextContent
 
 from openxr_agentic.mcp.app_link import AppLink
-from openxr_agentic.mcp.ports import listen
+from openxr_agentic.mcp.ports import LOOPBACK, listen
 from openxr_agentic.mcp.server import AgentServer
 from openxr_agentic.mcp.transports import Endpoints, serve
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from mcp.client.session import MessageHandlerFnT
     from mcp_types import CallToolResult
+
+    from openxr_agentic.mcp.access import Access
 
 LIMIT_SECONDS = 90.0
 
@@ -75,21 +78,35 @@ class Serving:
         transport: str = "http",
         mode: str = "auto",
         on_message: MessageHandlerFnT | None = None,
+        headers: dict[str, str] | None = None,
     ) -> Client:
         """Return an official client, not yet entered: transport "http" or "sse"."""
-        server = sse_client(self.endpoints.sse) if transport == "sse" else self.endpoints.http
+        server: Any = self.endpoints.http
+        if transport == "sse":
+            server = sse_client(self.endpoints.sse, headers=headers)
+        elif headers:
+            server = _http_client(server, headers)
         return Client(server, mode=mode, message_handler=on_message)
 
 
 @asynccontextmanager
-async def serving(wanted: str | None = None, *, ends_with_app: bool = False) -> AsyncIterator[Serving]:
+async def _http_client(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+    """Streamable HTTP with headers: who brings the HTTP client has to close it."""
+    async with create_mcp_http_client(headers) as client, streamable_http_client(url, http_client=client) as streams:
+        yield streams
+
+
+@asynccontextmanager
+async def serving(
+    wanted: str | None = None, *, ends_with_app: bool = False, host: str = LOOPBACK, access: Access | None = None
+) -> AsyncIterator[Serving]:
     """Serve whatever app there is on a free port until the block ends."""
     link = AppLink(wanted, ends_with_app=ends_with_app)
-    listener = listen(0)
+    listener = listen(0, host)
     endpoints = Endpoints.of(listener)
     stop = asyncio.Event()
     following = asyncio.ensure_future(link.run())
-    server = asyncio.ensure_future(serve(AgentServer(link), listener, stop))
+    server = asyncio.ensure_future(serve(AgentServer(link), listener, stop, access))
     try:
         yield Serving(link, endpoints)
     finally:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from openxr_agentic.errors import ConfigurationError, ToolDisabledError
+from openxr_agentic.file_lock import locked
 from openxr_agentic.registry import settings as settings_module
 from openxr_agentic.registry.events import ChangeKind, ToolsChanged
-from openxr_agentic.registry.file_lock import locked
 from openxr_agentic.registry.registry import ToolRegistry
 from openxr_agentic.registry.settings import SETTINGS_VARIABLE, Settings, default_file
 

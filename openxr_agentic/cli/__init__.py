@@ -1,6 +1,7 @@
 """The command ``openxr-agentic``.
 
 group        the command itself: options in common, errors in words
+serving_options  the options of the commands that serve
 serve        an app's tools over MCP
 run          a command as an app: mock runtime, channel, server
 demo         the whole path, with an agent at the other end

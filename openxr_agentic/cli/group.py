@@ -9,13 +9,12 @@ import click
 from openxr_agentic import __version__
 from openxr_agentic.cli import missing_extra
 from openxr_agentic.cli.console import log_to_stderr
+from openxr_agentic.cli.serving_options import ServingOptions, serving_options
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.mcp.ports import choose_port, listen
+from openxr_agentic.mcp.ports import choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-PORT_HELP = "Port of 127.0.0.1, or 0 for any free one.  [default: AGENTICXR_MCP_PORT, else 8720]"
 
 
 class _Group(click.Group):
@@ -51,10 +50,10 @@ def _require_server() -> None:
 
 
 @command.command()
-@click.option("--port", help=PORT_HELP)
+@serving_options
 @click.option("--app", metavar="NAME|PID", help="Which app, when there are several.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object.")
-def serve(port: str | None, app: str | None, as_json: bool) -> None:
+def serve(serving: ServingOptions, app: str | None, as_json: bool) -> None:
     """Serve the tools of a running app to MCP clients.
 
     The app must run with OPENXR_AGENTIC_CHANNEL set, under a host of this
@@ -64,10 +63,11 @@ def serve(port: str | None, app: str | None, as_json: bool) -> None:
     Ends with exit code 0 on Ctrl-C and SIGTERM.
     """
     _require_server()
-    listener = listen(choose_port(port))
+    access = serving.access()
+    listener = serving.listen()
     from openxr_agentic.cli.serve import serve_app
 
-    serve_app(listener, app, as_json=as_json)
+    serve_app(listener, app, as_json=as_json, access=access)
 
 
 @command.command(
@@ -79,10 +79,10 @@ Exit codes: that of COMMAND, 128 + n when signal n ended it, and
   126  COMMAND cannot be executed
   127  COMMAND was not found""",
 )
-@click.option("--port", help=PORT_HELP)
+@serving_options
 @click.argument("app_command", metavar="COMMAND...", nargs=-1, required=True)
 @click.pass_context
-def run(ctx: click.Context, port: str | None, app_command: Sequence[str]) -> None:
+def run(ctx: click.Context, serving: ServingOptions, app_command: Sequence[str]) -> None:
     """Run COMMAND without a headset and serve its tools.
 
     COMMAND is an OpenXR app; it gets this package's mock runtime, and nothing in
@@ -93,10 +93,11 @@ def run(ctx: click.Context, port: str | None, app_command: Sequence[str]) -> Non
     if complaint := missing_extra("mcp", "uvicorn"):
         raise _RunFailure(complaint)
     try:
-        listener = listen(choose_port(port))
+        access = serving.access()
+        listener = serving.listen()
         from openxr_agentic.cli.run import run_app
 
-        code = run_app(app_command, listener)
+        code = run_app(app_command, listener, access=access)
     except AgenticError as error:
         raise _RunFailure(str(error)) from error
     ctx.exit(code)

@@ -21,12 +21,15 @@ import click
 from openxr_agentic.cli.processes import on_end_signals
 from openxr_agentic.cli.serve import announce, serve_link
 from openxr_agentic.host import manifest_path
+from openxr_agentic.mcp.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.app_link import AppLink
 from openxr_agentic.mcp.transports import Endpoints
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping, Sequence
+
+    from openxr_agentic.mcp.access import Access
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +60,8 @@ def app_environment(label: str) -> dict[str, str]:
     }
     # Corrections for another host: the mock runtime expects the numbers that it was built with.
     environment.pop("OPENXR_AGENTIC_NUMBERS", None)
+    # The server's secret: the app has no use for it, and may show its environment.
+    environment.pop(TOKEN_VARIABLE, None)
     return environment
 
 
@@ -65,12 +70,13 @@ def new_label(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
-def run_app(app_command: Sequence[str], listener: socket.socket) -> int:
+def run_app(app_command: Sequence[str], listener: socket.socket, access: Access | None = None) -> int:
     """Run a command as an app and serve its tools until it ends.
 
     Args:
         app_command: The program and its arguments.
         listener: The server's socket.
+        access: What requests must have; as for `transports.serve`.
 
     Returns:
         The exit code for a shell: the command's own, 128 + n when signal n ended
@@ -78,7 +84,7 @@ def run_app(app_command: Sequence[str], listener: socket.socket) -> int:
     """
     label = new_label("run")
     link = AppLink(label, ends_with_app=True)
-    return asyncio.run(_run(app_command, app_environment(label), link, listener))
+    return asyncio.run(_run(app_command, app_environment(label), link, listener, access))
 
 
 async def _run(
@@ -86,6 +92,7 @@ async def _run(
     environment: Mapping[str, str],
     link: AppLink,
     listener: socket.socket,
+    access: Access | None,
 ) -> int:
     try:
         app = await asyncio.create_subprocess_exec(*app_command, env=environment)
@@ -96,8 +103,8 @@ async def _run(
     stop = asyncio.Event()
     forwarder = _Forwarder(app)
     with forwarder, on_end_signals(forwarder):
-        announce(Endpoints.of(listener))
-        serving = asyncio.ensure_future(serve_link(link, listener, stop))
+        announce(Endpoints.of(listener), access)
+        serving = asyncio.ensure_future(serve_link(link, listener, stop, access))
         ended = asyncio.ensure_future(app.wait())
         try:
             await asyncio.wait((serving, ended), return_when=asyncio.FIRST_COMPLETED)

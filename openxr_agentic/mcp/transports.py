@@ -1,4 +1,4 @@
-"""Streamable HTTP at /mcp and HTTP+SSE at /sse, on one loopback port.
+"""Streamable HTTP at /mcp and HTTP+SSE at /sse, on one port.
 
 HTTP+SSE is what Meta's XR Operator serves; streamable HTTP is what clients
 prefer today.
@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from mcp.server.sse import SseServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
 from starlette.routing import Mount, Route
 
-from openxr_agentic.mcp.ports import LOOPBACK
+from openxr_agentic.errors import ConfigurationError
+from openxr_agentic.mcp.access import Access
+from openxr_agentic.mcp.gate import gate
+from openxr_agentic.mcp.ports import LOOPBACK, address_of, in_url
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from openxr_agentic.mcp.server import AgentServer
 
@@ -34,48 +34,86 @@ HTTP_PATH: Final = "/mcp"
 SSE_PATH: Final = "/sse"
 _MESSAGES_PATH: Final = "/messages/"
 
-_LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
-_SECURITY: Final = TransportSecuritySettings(
-    enable_dns_rebinding_protection=True,
-    allowed_hosts=[f"{host}:*" for host in _LOOPBACK_HOSTS],
-    allowed_origins=[f"http://{host}:*" for host in _LOOPBACK_HOSTS],
-)
-
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where clients find the server."""
+    """Where clients find the server.
+
+    Attributes:
+        port: The port.
+        host: The address in the URLs, without brackets.
+        everywhere: Whether the server listens on every address of the machine, of which `host` is one.
+    """
 
     port: int
+    host: str = LOOPBACK
+    everywhere: bool = False
 
     @classmethod
     def of(cls, listener: socket.socket) -> Endpoints:
         """Return the endpoints of a server on this socket."""
-        return cls(listener.getsockname()[1])
+        host, port = listener.getsockname()[:2]
+        everywhere = address_of(host).is_unspecified
+        return cls(port, _reachable_address() if everywhere else host, everywhere)
 
     @property
     def http(self) -> str:
         """The URL of streamable HTTP."""
-        return f"http://{LOOPBACK}:{self.port}{HTTP_PATH}"
+        return f"{self._base}{HTTP_PATH}"
 
     @property
     def sse(self) -> str:
         """The URL of HTTP+SSE."""
-        return f"http://{LOOPBACK}:{self.port}{SSE_PATH}"
+        return f"{self._base}{SSE_PATH}"
 
-    def as_json(self) -> dict[str, int | str]:
-        """Return what another program reads: port, and both URLs."""
-        return {"port": self.port, "http": self.http, "sse": self.sse}
+    @property
+    def _base(self) -> str:
+        return f"http://{in_url(address_of(self.host))}:{self.port}"
+
+    def as_json(self) -> dict[str, int | str | bool]:
+        """Return what another program reads: host, port, whether other addresses do too, and both URLs."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "everywhere": self.everywhere,
+            "http": self.http,
+            "sse": self.sse,
+        }
 
 
-async def serve(server: AgentServer, listener: socket.socket, stop: asyncio.Event) -> None:
+def _reachable_address() -> str:
+    """Return the address of this machine that others most likely reach; loopback where there is no network.
+
+    An address and not the machine's name: requests for a name are refused unless it is allowed.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # chooses a route; nothing is sent
+        except OSError:
+            return LOOPBACK
+        return str(probe.getsockname()[0])
+
+
+async def serve(
+    server: AgentServer, listener: socket.socket, stop: asyncio.Event, access: Access | None = None
+) -> None:
     """Serve until `stop` is set, then end every connection.
 
     Args:
         server: What answers.
         listener: A listening socket (`ports.listen`); closed on return.
         stop: The caller's wish to end; signals are the caller's matter too.
+        access: What requests must have; None: `Access()`, a loopback name and nothing else.
+
+    Raises:
+        ConfigurationError: The socket can be reached from other machines, and `access` has no token.
     """
+    access = access or Access()
+    try:
+        access.require_token_beyond_loopback(listener.getsockname()[0])
+    except ConfigurationError:
+        listener.close()
+        raise
     manager = StreamableHTTPSessionManager(server)
     sse = _SseEndpoint(server)
     app = Starlette(
@@ -84,7 +122,7 @@ async def serve(server: AgentServer, listener: socket.socket, stop: asyncio.Even
             Route(SSE_PATH, sse, methods=["GET"]),
             Mount(_MESSAGES_PATH, sse.transport.handle_post_message),
         ],
-        middleware=[Middleware(_LoopbackOnly)],
+        middleware=gate(access),
     )
     web = _WebServer(
         uvicorn.Config(
@@ -92,6 +130,8 @@ async def serve(server: AgentServer, listener: socket.socket, stop: asyncio.Even
             lifespan="off",  # the session manager's is entered here, so that it ends first
             log_level="critical",
             access_log=False,
+            proxy_headers=False,  # nobody is believed to be somebody else
+            ws="none",
             timeout_graceful_shutdown=1,
         )
     )
@@ -115,27 +155,6 @@ class _WebServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-class _LoopbackOnly:
-    """Refuses requests for a foreign Host or from a foreign Origin, on every path.
-
-    A page in the user's browser can reach this port, by DNS rebinding even as
-    its own origin. The package's SSE transport would check as well, but answers
-    a refusal with an exception; so both transports are checked here, and only here.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._check = TransportSecurityMiddleware(_SECURITY)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refusal = await self._check.validate_request(Request(scope))
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
 
 
 class _SseEndpoint:

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.registry.file_lock import locked
+from openxr_agentic.file_lock import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
