@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from openxr_agentic.registry.entries import ToolInfo, ToolSetting
     from openxr_agentic.registry.events import ChangeKind, ToolsChanged
     from openxr_agentic.registry.registry import ToolRegistry
+    from openxr_agentic.results.media import Audio, Image
 
     EXTENSION_NAME: str
 
@@ -82,8 +83,10 @@ _WHERE = {
     "Arguments": "definition.context",
     "Attachment": "attachment",
     "AttachmentStatus": "attachment",
+    "Audio": "results.media",
     "ChangeKind": "registry.events",
     "EntryPoints": "registry.discovery",
+    "Image": "results.media",
     "Number": "header_numbers",
     "Tool": "definition.tool",
     "ToolAnnotations": "definition.options",
@@ -131,6 +134,7 @@ __all__ = [
     "Arguments",
     "Attachment",
     "AttachmentStatus",
+    "Audio",
     "ChangeKind",
     "ClosedError",
     "ConfigurationError",
@@ -140,6 +144,7 @@ __all__ = [
     "ExtensionNotEnabledError",
     "ExtensionUnavailableWarning",
     "FunctionMissingError",
+    "Image",
     "InstanceError",
     "LoaderNotFoundError",
     "NameClashError",

@@ -17,6 +17,7 @@ import msgspec
 
 from openxr_agentic.errors import ResultValueError
 from openxr_agentic.results.kinds import advice, fields_of, replacement
+from openxr_agentic.results.media import Media
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,6 +61,7 @@ def encode_result(value: Any) -> str | bytes:
     bytes, bytearray, memoryview    base64 text (RFC 4648, padded)
     numpy scalar, array             what ``item()`` and ``tolist()`` give; datetime64: ISO 8601 text
     ctypes Structure, Array         an object of its fields, an array: so ``xr.Posef`` can be returned
+    Image, Audio                    a data URL, not quoted, and only as the whole result
     ==============================  ==================================================================
 
     A key that is not text is written as the text of its JSON: ``{1: ...}`` as ``{"1": ...}``,
@@ -69,14 +71,14 @@ def encode_result(value: Any) -> str | bytes:
     finite; text with a lone surrogate; a result that is text with a NUL (the host would read what
     stands before it; inside JSON it is escaped); keys that become the same text; a container that
     holds itself, or more than `MOST_LEVELS` levels; iterators and generators (they might never end:
-    return a list); coroutines; exceptions (raise them); complex numbers; every other object, which
-    would have nothing but its repr.
+    return a list); coroutines; exceptions (raise them); complex numbers; an Image or Audio inside
+    another value; every other object, which would have nothing but its repr.
 
     Args:
         value: What the tool returned. It is not changed.
 
     Returns:
-        A str for a str, else JSON as UTF-8.
+        A str for a str, an Image or an Audio; else JSON as UTF-8.
 
     Raises:
         ResultValueError: It names the place in the value, what stands there, and what to return instead.
@@ -90,6 +92,8 @@ def encode_result(value: Any) -> str | bytes:
             )
         _Plainer().text(text)
         return text
+    if isinstance(value, Media):
+        return value.data_url()
     return to_json(value)
 
 

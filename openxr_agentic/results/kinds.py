@@ -13,10 +13,12 @@ import os
 import pathlib
 import sys
 import uuid
-from collections.abc import Awaitable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from openxr_agentic.results.media import Media
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,19 +65,24 @@ def fields_of(value: Any) -> Iterable[tuple[str, Any]] | None:
     return None
 
 
+_ADVICE: dict[type, str] = {
+    Awaitable: ", which was not awaited: await it in an `async def` tool",
+    Iterator: ", which might never end: return a list of it",
+    AsyncIterator: ", which might never end: return a list of it",
+    BaseException: ": raise it instead of returning it",
+    complex: ": return [z.real, z.imag]",
+    Media: ", which agents can only be sent by itself: return it alone, or its data_url() as a text",
+}
+
+
 def advice(value: Any) -> str:
     """Say why an object cannot be a result, and what could be instead."""
     kind = f"is of type {type(value).__name__}"
     if isinstance(value, type):
         return f"is the class {value.__name__} itself: return an object of it"
-    if isinstance(value, Awaitable):
-        return f"{kind}, which was not awaited: await it in an `async def` tool"
-    if isinstance(value, Iterator) or hasattr(value, "__anext__"):
-        return f"{kind}, which might never end: return a list of it"
-    if isinstance(value, BaseException):
-        return f"{kind}: raise it instead of returning it"
-    if isinstance(value, complex):
-        return f"{kind}: return [z.real, z.imag]"
+    for refused, what in _ADVICE.items():
+        if isinstance(value, refused):
+            return f"{kind}{what}"
     return f"{kind}, which has no JSON form: return a dict, a list, a text, a number or a dataclass"
 
 
