@@ -12,6 +12,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp_types import TextContent
 
+from openxr_agentic.mcp.app_fleet import AppFleet
 from openxr_agentic.mcp.app_link import AppLink
 from openxr_agentic.mcp.ports import LOOPBACK, listen
 from openxr_agentic.mcp.server import AgentServer
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
     from openxr_agentic.mcp.access import Access
+    from openxr_agentic.mcp.options import ServerOptions
+    from openxr_agentic.mcp.source import ToolSource
 
 LIMIT_SECONDS = 90.0
 
@@ -68,7 +71,11 @@ class Gate:
 
 @dataclass
 class Serving:
-    """A running server."""
+    """A running server.
+
+    Attributes:
+        link: Its source when that is one app.
+    """
 
     link: AppLink
     endpoints: Endpoints
@@ -98,17 +105,41 @@ async def _http_client(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def serving(
-    wanted: str | None = None, *, ends_with_app: bool = False, host: str = LOOPBACK, access: Access | None = None
+    wanted: str | None = None,
+    *,
+    ends_with_app: bool = False,
+    host: str = LOOPBACK,
+    access: Access | None = None,
+    options: ServerOptions | None = None,
 ) -> AsyncIterator[Serving]:
     """Serve whatever app there is on a free port until the block ends."""
     link = AppLink(wanted, ends_with_app=ends_with_app)
-    listener = listen(0, host)
-    endpoints = Endpoints.of(listener)
-    stop = asyncio.Event()
-    following = asyncio.ensure_future(link.run())
-    server = asyncio.ensure_future(serve(AgentServer(link), listener, stop, access))
-    try:
+    async with served(link, options, access, host) as endpoints:
         yield Serving(link, endpoints)
+
+
+@asynccontextmanager
+async def serving_all(options: ServerOptions | None = None) -> AsyncIterator[tuple[AppFleet, Client]]:
+    """Serve all apps until the block ends; yields the source, and a client of the server."""
+    fleet = AppFleet()
+    async with served(fleet, options) as endpoints, Client(endpoints.http) as client:
+        yield fleet, client
+
+
+@asynccontextmanager
+async def served(
+    source: ToolSource,
+    options: ServerOptions | None = None,
+    access: Access | None = None,
+    host: str = LOOPBACK,
+) -> AsyncIterator[Endpoints]:
+    """Serve a source on a free port until the block ends."""
+    listener = listen(0, host)
+    stop = asyncio.Event()
+    following = asyncio.ensure_future(source.run())
+    server = asyncio.ensure_future(serve(AgentServer(source, options), listener, stop, access))
+    try:
+        yield Endpoints.of(listener)
     finally:
         stop.set()
         await server

@@ -80,6 +80,8 @@ class FakeApp:
     Attributes:
         calls: What was called so far: (tool, arguments).
         cancelled: Ids of the calls that a client withdrew.
+        timeouts: What each call's client allowed, in milliseconds.
+        mute: Whether it leaves requests for its list unanswered.
         seen: How often a client has said hello.
     """
 
@@ -89,7 +91,9 @@ class FakeApp:
     pid: int = field(default_factory=os.getpid)
     calls: list[tuple[str, str]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
+    timeouts: list[int] = field(default_factory=list)
     seen: int = 0
+    mute: bool = False
     _revision: int = 0
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
@@ -169,9 +173,12 @@ class FakeApp:
             writer.write(_frame(HELLO, identifier, hello + struct.pack("<I", 11_111)))
             self._listeners.add(writer)
             self.seen += 1
+        elif kind == LIST and self.mute:
+            pass
         elif kind == LIST:
             writer.write(_frame(LIST, identifier, self._list()))
         elif kind == CALL:
+            self.timeouts.append(*struct.unpack_from("<I", payload))
             tool, offset = _read_text(payload, 4)
             arguments, _ = _read_text(payload, offset)
             running[identifier] = asyncio.ensure_future(self._call(writer, identifier, tool, arguments))

@@ -147,7 +147,7 @@ def test_broken_metadata_hides_neither_its_tool_nor_the_others_and_is_logged_onc
                 await client.list_tools()
                 app.add("later", echo)
                 app.announce()
-                await until(lambda: "later" in server.link.tools)
+                await until(lambda: "later" in server.link.offers)
                 tools = {tool.name: tool for tool in (await client.list_tools()).tools}
                 assert list(tools) == ["broken", "whole", "later"]
                 assert (tools["broken"].title, tools["broken"].description) == (None, "Kept.")
@@ -225,10 +225,17 @@ def test_an_object_that_was_promised_comes_structured_beside_its_text(folder: Pa
     assert not result.is_error
 
 
-def test_without_an_output_schema_a_result_is_text_alone(folder: Path) -> None:
+@ERAS
+def test_an_object_comes_structured_without_an_output_schema_too(folder: Path, mode: str) -> None:
     for metadata in ("", "{}", '{"outputSchema": {"type": "array"}}'):
-        result = answered(folder, '{"x": 1}', metadata)
-        assert (text_of(result), result.structured_content) == ('{"x": 1}', None)
+        result = answered(folder, ' {"x": 1}', metadata, mode)
+        assert (text_of(result), result.structured_content) == (' {"x": 1}', {"x": 1})
+
+
+@pytest.mark.parametrize("text", ["{oops", "[1]", "done", "", '{"x": 1e400}', '{"x":' * 150 + "1" + "}" * 150])
+def test_what_is_no_object_that_a_message_can_hold_is_text_alone(folder: Path, text: str) -> None:
+    result = answered(folder, text)
+    assert (text_of(result), result.structured_content, result.is_error) == (text, None, False)
 
 
 def test_an_error_needs_no_object(folder: Path) -> None:

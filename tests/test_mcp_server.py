@@ -506,7 +506,7 @@ def test_among_several_apps_the_chosen_one_is_served(folder: Path) -> None:
             ):
                 async with serving(wanted) as server:
                     await until_connected(server)
-                    assert list(server.link.tools) == [tool]
+                    assert list(server.link.offers) == [tool]
 
     run(scenario())
 
@@ -538,10 +538,10 @@ def test_another_app_does_not_take_the_place_of_one_that_left(folder: Path) -> N
             await until(lambda: not server.link.connected)
             async with two.running(folder):
                 await until(lambda: two.seen > 0)
-                assert list(server.link.tools) == ["of_one"]
+                assert list(server.link.offers) == ["of_one"]
                 async with one.running(folder):
                     await until_connected(server)
-                    assert list(server.link.tools) == ["of_one"]
+                    assert list(server.link.offers) == ["of_one"]
 
     run(scenario())
 

@@ -17,7 +17,7 @@ import re
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.host.frames import (
@@ -50,11 +50,15 @@ __all__ = [
     "ChannelClient",
     "ChannelClosedError",
     "ChannelError",
+    "ChannelTimeoutError",
     "Parameter",
     "Tool",
     "find_apps",
     "socket_folder",
 ]
+
+SILENCE_SECONDS: Final = 2.0
+"""How much longer than a call's own time an app may take to say that the time is over."""
 
 _SOCKET_NAME = re.compile(r"([1-9][0-9]*)\.sock")
 
@@ -65,6 +69,10 @@ class ChannelError(AgenticError):
 
 class ChannelClosedError(ChannelError, ConnectionError):
     """The connection to the app is over; whether a pending call ran is unknown."""
+
+
+class ChannelTimeoutError(ChannelError, TimeoutError):
+    """The app does not answer; whether a pending call ran is unknown."""
 
 
 class App(NamedTuple):
@@ -115,6 +123,7 @@ class ChannelClient:
     """A connection to one app. Made by `connect`.
 
     Attributes:
+        path: The app's socket.
         application_name: What the app calls itself in xrCreateInstance.
         label: What OPENXR_AGENTIC_CHANNEL was set to, when that is more than "1".
         host: The host's name and version.
@@ -123,8 +132,9 @@ class ChannelClient:
         closed: Done when the connection is over, whoever ended it.
     """
 
-    def __init__(self, connection: _Connection, hello: Hello) -> None:
+    def __init__(self, connection: _Connection, hello: Hello, path: str) -> None:
         self._connection = connection
+        self.path = Path(path)
         self.closed = connection.closed
         self.application_name = hello.application_name
         self.label = hello.label
@@ -152,7 +162,7 @@ class ChannelClient:
         if hello.version == 0:
             connection.abort()
             raise ChannelError(f"the app behind {os.fspath(path)} speaks another version of the control channel")
-        return cls(connection, hello)
+        return cls(connection, hello, os.fspath(path))
 
     async def list_tools(self) -> tuple[Tool, ...]:
         """Return the app's tools, in the order of registration.
@@ -178,15 +188,22 @@ class ChannelClient:
         Raises:
             ChannelClosedError: The connection was over, or was lost before the answer.
             FrameError: The arguments cannot be sent.
+            ChannelTimeoutError: `timeout` was given, and the app said nothing, not even
+                that it had given the call up: it may be stopped in a debugger.
         """
         connection = self._connection
         request_id = connection.free_id()
         future = connection.send(request_id, encode_call(request_id, tool, arguments, timeout), decode_result)
+        # A timer costs a tenth of what a task for asyncio.wait_for would, and this is on the way of every call.
+        guard = None if timeout is None else connection.call_later(timeout + SILENCE_SECONDS, _fail_silent, future)
         try:
             result: CallResult = await future
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ChannelTimeoutError):
             connection.take_back(request_id)
             raise
+        finally:
+            if guard is not None:
+                guard.cancel()
         return result
 
     async def statistics(self) -> dict[str, int]:
@@ -206,6 +223,13 @@ class ChannelClient:
         """End the connection. The app withdraws what was still under way."""
         self._connection.close()
         await asyncio.shield(self.closed)
+
+
+def _fail_silent(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_exception(
+            ChannelTimeoutError("the app does not answer: it may be stopped in a debugger, or be overloaded")
+        )
 
 
 def _encode_list(request_id: int) -> bytes:
@@ -254,6 +278,9 @@ class _Connection(asyncio.Protocol):
             return await self.send(request_id, make(request_id), decode)
         finally:
             self._pending.pop(request_id, None)
+
+    def call_later(self, seconds: float, function: Callable[..., object], *arguments: object) -> asyncio.TimerHandle:
+        return self._loop.call_later(seconds, function, *arguments)
 
     def take_back(self, request_id: int) -> None:
         # The answer that the app gives all the same finds nobody, and is dropped.

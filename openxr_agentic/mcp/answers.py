@@ -1,24 +1,23 @@
 """How a call ended, as an MCP result that an agent can act on.
 
 A call that reached no result is an *error result*, not a protocol error: the
-agent reads it and decides what to do. Failures follow the form of Meta's own
-tools: a line ``Error: …`` and, where there is something to do, ``Tip: …``.
+agent reads it and decides what to do.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_types import CallToolResult, TextContent
-
 from openxr_agentic.errors import result_name
 from openxr_agentic.host.channel import CallResult, CallStatus
-from openxr_agentic.mcp.json_objects import read_object
+from openxr_agentic.mcp.contents import content_of
+from openxr_agentic.mcp.plain_results import ERROR_MARK, failure, text_result
 
 if TYPE_CHECKING:
-    from openxr_agentic.mcp.catalogue import Entry
+    from mcp_types import CallToolResult
 
-ERROR_MARK: Final = "Error: "
+    from openxr_agentic.mcp.catalogue import Entry
+    from openxr_agentic.mcp.options import ServerOptions
 
 _TIPS: Final = {
     CallStatus.FAILED: "The tool itself failed; look at the app's log, or try other arguments.",
@@ -30,30 +29,20 @@ _TIPS: Final = {
     CallStatus.REFUSED: "Too many calls wait in the app; wait for their answers, then call again.",
 }
 
-
-def text_result(text: str, *, is_error: bool) -> CallToolResult:
-    """Return a result of one text item."""
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)
+_MOST_BYTES_OF_A_CHARACTER: Final = 4
 
 
-def failure(reason: str, tip: str) -> CallToolResult:
-    """Return an error result that says what went wrong and what to do."""
-    return text_result(f"{ERROR_MARK}{reason}\nTip: {tip}", is_error=True)
-
-
-def call_result(outcome: CallResult, comeback_tip: str, entry: Entry | None) -> CallToolResult:
+def call_result(outcome: CallResult, comeback_tip: str, entry: Entry, options: ServerOptions) -> CallToolResult:
     """Return what the agent sees of a call that the app has answered.
 
     Args:
         outcome: The app's answer.
         comeback_tip: What to do about an app that is ending.
-        entry: What agents are told of the tool; None: it is not in the list yet.
+        entry: What agents are told of the tool.
+        options: How the server answers.
     """
     if outcome.status == CallStatus.DONE:
-        is_error = outcome.error or (_has_only_words(entry) and outcome.text.startswith(ERROR_MARK))
-        if is_error or entry is None or entry.told.output_schema is None:
-            return text_result(outcome.text, is_error=is_error)
-        return _promised_object(outcome.text, entry.told.name)
+        return _done(outcome, entry, options)
     reason = outcome.text.removeprefix(ERROR_MARK) or f"The call ended as {outcome.status.name}."
     if outcome.result < 0:
         reason += f" ({result_name(outcome.result)})"
@@ -61,26 +50,37 @@ def call_result(outcome: CallResult, comeback_tip: str, entry: Entry | None) -> 
     return failure(reason, tip)
 
 
-def _has_only_words(entry: Entry | None) -> bool:
-    """Whether a tool's text alone can say that it failed: its app may know of no error mark.
+def _done(outcome: CallResult, entry: Entry, options: ServerOptions) -> CallToolResult:
+    text = outcome.text
+    # A text that begins so is how tools of this extension report a failure: the callback's XrResult has no
+    # words. Where the app knows of the error mark, the mark alone decides.
+    marked = outcome.error and not options.as_meta
+    is_error = marked or (not entry.marks_errors and text.startswith(ERROR_MARK))
+    limit = options.max_result_bytes
+    if limit is not None and len(text) * _MOST_BYTES_OF_A_CHARACTER > limit:
+        encoded = text.encode()
+        if len(encoded) > limit:
+            return _cut(encoded, limit, entry, is_error=is_error)
+    if is_error or options.as_meta:
+        return text_result(text, is_error=is_error)
+    return content_of(text, entry.told)
 
-    A text that begins ``Error: `` is how tools of this extension report a
-    failure: the callback's XrResult has no words.
+
+def _cut(encoded: bytes, limit: int, entry: Entry, *, is_error: bool) -> CallToolResult:
+    """Return as much of a text as the cap allows, with the words that say so inside the cap.
+
+    Half an object is none, and half a picture too: where the agent expects one, it is an error.
     """
-    return entry is None or not entry.source.metadata
-
-
-def _promised_object(text: str, tool: str) -> CallToolResult:
-    """Return the result of a tool with an output schema: the text, and what it says as an object.
-
-    Without the object, clients drop the whole result, the text included; so the
-    agent gets an error with the text inside.
-    """
-    try:
-        structured = read_object(text)
-    except ValueError as error:
+    tool = entry.told.name
+    promised = entry.told.output_schema is not None
+    if encoded.startswith(b"data:"):
         return failure(
-            f"{tool} ran, but its result is not the JSON object that its output schema promises ({error}):\n{text}",
-            f"This is a fault of {tool} itself; use the text as it is instead of calling it again.",
+            f"The result of {tool} is media of {len(encoded)} bytes, more than the {limit} that this server passes on.",
+            "Ask for a smaller one.",
         )
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+    head = f"{ERROR_MARK}{tool} ran, but its result is larger than this server passes on. It begins:\n"
+    mark = f"\n[Cut: this server passes on {limit} bytes of a result, and this one has {len(encoded)}. Ask for less.]"
+    begin = head if promised and not is_error else ""
+    kept = max(0, limit - len(begin.encode()) - len(mark))
+    text = begin + encoded[:kept].decode(errors="ignore") + mark
+    return text_result(text, is_error=is_error or promised)

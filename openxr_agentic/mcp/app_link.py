@@ -1,4 +1,4 @@
-"""The connection to one app: found by its control channel, lost, and found again.
+"""The connection to one app: its tools, its calls, and what holds while it is away.
 
 An app comes and goes while an agent stays connected. So the link keeps the
 last list of tools while the app is away, says so to whoever calls one, and
@@ -12,30 +12,17 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.host.channel import (
-    App,
-    CallResult,
-    ChannelClient,
-    ChannelClosedError,
-    ChannelError,
-    Tool,
-    find_apps,
-)
+from openxr_agentic.host.channel import CallResult, ChannelClient, ChannelClosedError, ChannelError
+from openxr_agentic.mcp.seeker import POLL_SECONDS, Seeker
+from openxr_agentic.mcp.source import AppAwayError, Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sized
+    from collections.abc import Awaitable, Callable
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS: Final = 0.2
-"""How often an app that is not there is looked for."""
-
-HELLO_SECONDS: Final = 2.0
-"""How long an app may take to say hello before the search goes on without it."""
-
-
-class AppAwayError(AgenticError, ConnectionError):
-    """The app is not there (yet, or any more)."""
+REFRESH_SECONDS: Final = 1.0
+"""How long an app may take to tell its tools before an agent is told the last ones known."""
 
 
 class SeveralAppsError(AgenticError, LookupError):
@@ -58,14 +45,14 @@ class AppLink:
         self._met = False
         self._client: ChannelClient | None = None
         self._complaint = ""
-        self._others: set[App] = set()
-        self._tools: dict[str, Tool] = {}
-        self._on_tools_changed: list[Callable[[], Awaitable[None]]] = []
+        self._seeker = Seeker(self._fits)
+        self._offers: dict[str, Offer] = {}
+        self._on_changed: list[Callable[[], Awaitable[None]]] = []
 
     @property
-    def tools(self) -> dict[str, Tool]:
+    def offers(self) -> dict[str, Offer]:
         """The tools by name, in the order of registration; the last known ones while the app is away."""
-        return self._tools
+        return self._offers
 
     @property
     def connected(self) -> bool:
@@ -73,7 +60,18 @@ class AppLink:
         return self._client is not None
 
     @property
-    def comeback_tip(self) -> str:
+    def absence(self) -> str:
+        """Why the app is not there, in words; empty when it is."""
+        if self._client is not None:
+            return ""
+        if self._complaint:
+            return self._complaint
+        if self._ends_with_app:  # its label was made up for it, and says nothing to anybody
+            return "The app has closed its OpenXR instance." if self._met else "The app offers no tools yet."
+        name = f" {self._wanted}" if self._wanted else ""
+        return f"The app{name} is not running." if self._met else f"No app{name} was found yet."
+
+    def comeback_tip(self, name: str) -> str:
         """What an agent can do about an app that is not there."""
         if self._ends_with_app:
             return (
@@ -82,57 +80,53 @@ class AppLink:
             )
         return "Its tools come back when the app is started again."
 
-    def on_tools_changed(self, callback: Callable[[], Awaitable[None]]) -> None:
-        """Await `callback` whenever `tools` has become another list."""
-        self._on_tools_changed.append(callback)
+    def on_changed(self, callback: Callable[[], Awaitable[None]]) -> None:
+        """Await `callback` whenever `offers` has become another mapping."""
+        self._on_changed.append(callback)
 
-    async def call(self, tool: str, arguments: str) -> CallResult:
+    async def refresh(self) -> None:
+        """Have `offers` agree with what the app has registered now, where it answers in time.
+
+        An app announces changes in batches, a few milliseconds late; and a tool
+        can change the list itself.
+        """
+        client = self._client
+        if client is None:
+            return
+        try:
+            await asyncio.wait_for(self._relist(client), REFRESH_SECONDS)
+        except (ChannelError, asyncio.TimeoutError) as error:
+            log.debug("%s does not tell its tools: %s", client.application_name, error)
+
+    async def call(self, name: str, arguments: str, timeout: float) -> CallResult:
         """Have the app run a tool; cancelling the awaiting task withdraws the call.
 
         Args:
-            tool: The tool's name, whether or not it is in `tools`: the app knows best.
+            name: The tool's name.
             arguments: A JSON object.
+            timeout: Seconds until the call is given up.
 
         Raises:
             AppAwayError: The app is not there, or left before it answered.
             FrameError: The name or the arguments cannot be passed on.
-            ChannelError: The app has an answer that cannot be passed on.
+            ChannelError: The app has an answer that cannot be passed on, or none in time.
         """
         client = self._client
         if client is None:
-            raise AppAwayError(self._absence())
+            raise AppAwayError(self.absence)
         try:
-            return await client.call(tool, arguments)
+            return await client.call(name, arguments, timeout)
         except ChannelClosedError as error:
             raise AppAwayError("The app left before it answered; whether the tool ran is unknown.") from error
-
-    def _absence(self) -> str:
-        if self._complaint:
-            return self._complaint
-        if self._ends_with_app:  # its label was made up for it, and says nothing to anybody
-            return "The app has closed its OpenXR instance." if self._met else "The app offers no tools yet."
-        name = f" {self._wanted}" if self._wanted else ""
-        return f"The app{name} is not running." if self._met else f"No app{name} was found yet."
 
     async def run(self) -> None:
         """Find the app, follow its list of tools, and begin again when it leaves. Never returns."""
         while True:
             client = await self._wait_for_app()
-            try:
-                await self._follow(client)
-            except ChannelClosedError:
-                pass  # it left while it was asked for its list: that is no fault
-            except ChannelError as error:
-                log.warning("lost %s: %s", client.application_name, error)
-            finally:
-                self._client = None
-                await client.close()
+            await self.follow(client)
             if not self._ends_with_app:
-                log.info(
-                    "%s went away; its %s listed until it is back",
-                    client.application_name,
-                    _tools_that(self._tools, "stays", "stay"),
-                )
+                stays = "1 tool stays" if len(self._offers) == 1 else f"{len(self._offers)} tools stay"
+                log.info("%s went away; its %s listed until it is back", client.application_name, stays)
             # One that cannot be talked to would otherwise be tried again at once, for ever.
             await asyncio.sleep(POLL_SECONDS)
 
@@ -165,27 +159,30 @@ class AppLink:
         Raises:
             SeveralAppsError: More than one app fits; none stays connected.
         """
-        apps = find_apps()
-        self._others.intersection_update(apps)
-        found: list[ChannelClient] = []
-        for app in apps:
-            if app in self._others or (client := await _connect(app)) is None:
-                continue
-            if self._fits(client):
-                found.append(client)
-            else:
-                # What an app is called does not change: it is asked only once.
-                self._others.add(app)
-                await client.close()
+        found = await self._seeker.look()
         if len(found) > 1:
             names = ", ".join(f"{client.application_name} ({client.pid})" for client in found)
             for client in found:
                 await client.close()
-            raise SeveralAppsError(f"Several apps offer tools: {names}. Choose one by name or process id with --app.")
+            raise SeveralAppsError(
+                f"Several apps offer tools: {names}. Choose one by name or process id with --app, or all with --all."
+            )
         return found[0] if found else None
 
     def _fits(self, client: ChannelClient) -> bool:
         return self._wanted in (None, str(client.pid), client.label, client.application_name)
+
+    async def follow(self, client: ChannelClient) -> None:
+        """Be the link to this app until it leaves; then its last tools stay."""
+        try:
+            await self._follow(client)
+        except ChannelClosedError:
+            pass  # it left while it was asked for its list: that is no fault
+        except ChannelError as error:
+            log.warning("lost %s: %s", client.application_name, error)
+        finally:
+            self._client = None
+            await client.close()
 
     async def _follow(self, client: ChannelClient) -> None:
         changed = asyncio.Event()
@@ -207,23 +204,9 @@ class AppLink:
                 await self._relist(client)
 
     async def _relist(self, client: ChannelClient) -> None:
-        tools = {tool.name: tool for tool in await client.list_tools()}
+        offers = {tool.name: Offer(client.application_name, tool) for tool in await client.list_tools()}
         # Order counts: a client shows the tools as they are listed.
-        if list(tools.items()) != list(self._tools.items()):
-            self._tools = tools
-            for callback in self._on_tools_changed:
+        if list(offers.items()) != list(self._offers.items()):
+            self._offers = offers
+            for callback in self._on_changed:
                 await callback()
-
-
-def _tools_that(tools: Sized, one: str = "", several: str = "") -> str:
-    """Return the number of tools in words, with the verb that goes with it."""
-    return f"1 tool {one}".rstrip() if len(tools) == 1 else f"{len(tools)} tools {several}".rstrip()
-
-
-async def _connect(app: App) -> ChannelClient | None:
-    try:
-        return await asyncio.wait_for(ChannelClient.connect(app.path), HELLO_SECONDS)
-    except (ChannelError, OSError, asyncio.TimeoutError) as error:
-        # Left behind by a crash, of another version, or stopped in a debugger.
-        log.debug("process %d does not answer: %s", app.pid, error)
-        return None

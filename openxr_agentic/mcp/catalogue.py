@@ -12,12 +12,14 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic import ValidationError
 
 from openxr_agentic.mcp.json_objects import read_object
+from openxr_agentic.mcp.policy import Subject
 from openxr_agentic.mcp.schemas import input_schema, portable_input_schema, require_valid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openxr_agentic.host.channel import Tool
+    from openxr_agentic.mcp.policy import Policy
+    from openxr_agentic.mcp.source import Offer
 
 log = logging.getLogger(__name__)
 
@@ -29,38 +31,75 @@ class Entry(NamedTuple):
     """A tool as agents see it.
 
     Attributes:
-        source: The tool as the app sent it.
+        offer: The tool as its app offers it.
         told: What tools/list says of it.
-        enabled: Whether tools/list names it.
+        enabled: Whether its app wants it listed.
+        refusal: Why the server's policy denies it, in words; None: it does not.
+        marks_errors: Whether its app's mark alone says that a result is an error.
     """
 
-    source: Tool
+    offer: Offer
     told: types.Tool
     enabled: bool
+    refusal: str | None
+    marks_errors: bool
+
+    @property
+    def listed(self) -> bool:
+        """Whether tools/list names it."""
+        return self.enabled and self.refusal is None
 
 
 class Catalogue:
-    """The entries of the app's tools, made once for each tool that is new or has changed."""
+    """The entries of all tools, made once for each tool that is new or has changed.
 
-    def __init__(self) -> None:
-        self._tools: Mapping[str, Tool] = {}
+    Args:
+        policy: Which tools are denied.
+        as_meta: Tell what the extension carries, and nothing of the metadata; only the policy still reads it.
+    """
+
+    def __init__(self, policy: Policy, *, as_meta: bool) -> None:
+        self._policy = policy
+        self._as_meta = as_meta
+        self._offers: Mapping[str, Offer] = {}
         self._entries: dict[str, Entry] = {}
 
-    def of(self, tools: Mapping[str, Tool]) -> Mapping[str, Entry]:
-        """Return an entry for each tool, by name, in their order.
+    def of(self, offers: Mapping[str, Offer]) -> Mapping[str, Entry]:
+        """Return an entry for each tool, by the name that agents see, in their order.
 
         Args:
-            tools: Another mapping whenever anything in it has changed.
+            offers: Another mapping whenever anything in it has changed.
         """
-        if tools is not self._tools:
+        if offers is not self._offers:
             before = self._entries
-            self._entries = {name: _kept(before.get(name), tool) or _entry(tool) for name, tool in tools.items()}
-            self._tools = tools
+            self._entries = {
+                name: _kept(before.get(name), offer) or self._entry(name, offer) for name, offer in offers.items()
+            }
+            self._offers = offers
         return self._entries
 
+    def _entry(self, name: str, offer: Offer) -> Entry:
+        tool = offer.tool
+        plain = types.Tool(name=name, description=tool.description, input_schema=input_schema(tool.parameters))
+        told, metadata, readable = plain, _Metadata(), True
+        if tool.metadata:
+            try:
+                metadata = msgspec.convert(read_object(tool.metadata), _Metadata)
+                told = _told(plain, metadata)
+                _require_sendable(told)
+            except (msgspec.ValidationError, ValueError, RecursionError) as error:
+                # The tool itself works: an agent gets what the extension says of it.
+                log.warning("the metadata of tool %r is left out: %s", name, _in_one_line(error))
+                told, metadata, readable = plain, _Metadata(), False
+        subject = Subject(tool.name, metadata.groups, metadata.annotations or {}, readable, offer.app)
+        refusal = self._policy.refusal(subject)
+        if self._as_meta:
+            return Entry(offer, plain, True, refusal, False)
+        return Entry(offer, told, metadata.enabled, refusal, bool(tool.metadata))
 
-def _kept(entry: Entry | None, tool: Tool) -> Entry | None:
-    return entry if entry is not None and entry.source == tool else None
+
+def _kept(entry: Entry | None, offer: Offer) -> Entry | None:
+    return entry if entry is not None and entry.offer == offer else None
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -68,24 +107,10 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
 
     title: str | None = None
     annotations: dict[str, Any] | None = None
+    groups: tuple[str, ...] = ()
     input_schema: dict[str, Any] | None = None
     output_schema: dict[str, Any] | None = None
     enabled: bool = True
-
-
-def _entry(tool: Tool) -> Entry:
-    plain = types.Tool(name=tool.name, description=tool.description, input_schema=input_schema(tool.parameters))
-    if not tool.metadata:
-        return Entry(tool, plain, enabled=True)
-    try:
-        metadata = msgspec.convert(read_object(tool.metadata), _Metadata)
-        told = _told(plain, metadata)
-        _require_sendable(told)
-    except (msgspec.ValidationError, ValueError, RecursionError) as error:
-        # The tool itself works: an agent gets what the extension says of it.
-        log.warning("the metadata of tool %r is left out: %s", tool.name, _in_one_line(error))
-        return Entry(tool, plain, enabled=True)
-    return Entry(tool, told, metadata.enabled)
 
 
 def _told(plain: types.Tool, metadata: _Metadata) -> types.Tool:

@@ -1,10 +1,8 @@
-"""tools/list, tools/call and list_changed, from the connection to one app."""
+"""The MCP server: tools/list, tools/call and list_changed, from the connection to the apps."""
 
 from __future__ import annotations
 
 import asyncio
-import difflib
-import json
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -15,14 +13,13 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
-from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from openxr_agentic import __version__
-from openxr_agentic.host.channel import CallStatus, ChannelError
-from openxr_agentic.mcp.answers import call_result, failure
-from openxr_agentic.mcp.app_link import AppAwayError, AppLink
+from openxr_agentic.mcp.calls import Caller, Calls
 from openxr_agentic.mcp.catalogue import Catalogue
+from openxr_agentic.mcp.options import ServerOptions
+from openxr_agentic.mcp.transports import HTTP_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from openxr_agentic.mcp.catalogue import Entry
+    from openxr_agentic.mcp.source import ToolSource
 
 Context = ServerRequestContext[dict[str, Any]]
 
@@ -40,11 +38,18 @@ _INSTRUCTIONS = (
 
 
 class AgentServer(Server[dict[str, Any]]):
-    """An MCP server whose tools are those of the app at the other end of a link."""
+    """An MCP server whose tools are those of the apps of a source.
 
-    def __init__(self, link: AppLink) -> None:
-        self._link = link
-        self._catalogue = Catalogue()
+    Args:
+        source: One app (`AppLink`) or all of them (`AppFleet`). Who makes the server also runs it.
+        options: How the server answers.
+    """
+
+    def __init__(self, source: ToolSource, options: ServerOptions | None = None) -> None:
+        options = options or ServerOptions()
+        self._source = source
+        self._catalogue = Catalogue(options.policy, as_meta=options.as_meta)
+        self._calls = Calls(source, self._catalogue, options)
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         super().__init__(
@@ -57,7 +62,7 @@ class AgentServer(Server[dict[str, Any]]):
             on_subscriptions_listen=self._listen,
         )
         self.add_notification_handler("notifications/initialized", types.NotificationParams, self._push_changes)
-        link.on_tools_changed(self._publish_change)
+        source.on_changed(self._publish_change)
 
     def create_initialization_options(
         self,
@@ -82,38 +87,14 @@ class AgentServer(Server[dict[str, Any]]):
 
     @property
     def _entries(self) -> Mapping[str, Entry]:
-        return self._catalogue.of(self._link.tools)
+        return self._catalogue.of(self._source.offers)
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._listed())
-
-    def _listed(self) -> list[types.Tool]:
-        return [entry.told for entry in self._entries.values() if entry.enabled]
+        await self._source.refresh()
+        return types.ListToolsResult(tools=[entry.told for entry in self._entries.values() if entry.listed])
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        try:
-            # Whole numbers stay exact at any size, and text stays as it was sent.
-            arguments = json.dumps(params.arguments or {}, ensure_ascii=False, allow_nan=False)
-            outcome = await self._link.call(params.name, arguments)
-        except AppAwayError as error:
-            if params.name not in self._link.tools:
-                raise self._unknown_tool(params.name, f" {error}") from error
-            return failure(str(error), self._link.comeback_tip)
-        except ValueError as error:  # a number beyond a double's range, or what no frame can carry
-            return failure(
-                f"{params.name} was not called, for its arguments cannot be passed on: {error}.",
-                "Send finite numbers and valid Unicode only.",
-            )
-        except ChannelError as error:
-            return failure(f"The app gave no answer: {error}.", "Ask for less, and call again.")
-        if outcome.status == CallStatus.UNKNOWN_TOOL:
-            raise self._unknown_tool(params.name)
-        return call_result(outcome, self._link.comeback_tip, self._entries.get(params.name))
-
-    def _unknown_tool(self, name: str, why: str = "") -> MCPError:
-        near = difflib.get_close_matches(name, [tool.name for tool in self._listed()], n=3)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}.{why}{hint}")
+        return await self._calls.answer(params.name, params.arguments or {}, _caller(context))
 
     async def _publish_change(self) -> None:
         await self._bus.publish(ToolsListChanged())
@@ -142,3 +123,11 @@ class AgentServer(Server[dict[str, Any]]):
                 await context.session.send_tool_list_changed()
         finally:
             unsubscribe()
+
+
+def _caller(context: Context) -> Caller:
+    known = context.session.client_params
+    client = f"{known.client_info.name} {known.client_info.version}".strip() if known else ""
+    if context.request is None:
+        return Caller(client, "stdio")
+    return Caller(client, "http" if context.request.url.path == HTTP_PATH else "sse")

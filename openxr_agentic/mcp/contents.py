@@ -1,0 +1,71 @@
+"""What a tool's text is, beside text: an object, or a picture or sound."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_types import CallToolResult, TextContent
+
+from openxr_agentic.mcp.json_objects import read_object
+from openxr_agentic.mcp.media import media_content
+from openxr_agentic.mcp.plain_results import failure, text_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_types import Tool
+
+WARNING_KEY: Final = "openxr-agentic/warning"
+"""Where a result's ``_meta`` says what a client should know of it."""
+
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+_LONG_NUMBER: Final = re.compile(r"\d{16}")
+
+
+def content_of(text: str, tool: Tool) -> CallToolResult:
+    """Return the result of a tool that did what it was asked to.
+
+    Args:
+        text: What it returned, whole.
+        tool: What agents are told of it.
+    """
+    if (media := media_content(text)) is not None:
+        return CallToolResult(content=[media])
+    structured, why = None, "it does not begin as one"
+    if text[:1] == "{" or (text[:1].isspace() and text.lstrip()[:1] == "{"):
+        try:
+            structured = read_object(text)
+        except ValueError as error:
+            why = str(error)
+    if structured is not None:
+        result = CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+        if _LONG_NUMBER.search(text) and (where := next(_unsafe_integers(structured), None)):
+            result.meta = {WARNING_KEY: _rounded(where)}
+        return result
+    if tool.output_schema is None:
+        return text_result(text, is_error=False)
+    # Without an object, clients would drop the whole result, the text included.
+    return failure(
+        f"{tool.name} ran, but its result is not the JSON object that its output schema promises ({why}):\n{text}",
+        f"This is a fault of {tool.name} itself; use the text as it is instead of calling it again.",
+    )
+
+
+def _rounded(where: str) -> str:
+    return (
+        f"structuredContent holds a whole number beyond 2^53 - 1 (at {where}), which a client that reads "
+        "numbers as doubles rounds; the text has it exactly."
+    )
+
+
+def _unsafe_integers(value: Any, path: str = "") -> Iterator[str]:
+    """Yield where whole numbers are that a double does not hold exactly."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _unsafe_integers(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unsafe_integers(item, f"{path}[{index}]")
+    elif isinstance(value, int) and not -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER:
+        yield path
