@@ -1,5 +1,5 @@
 # Every target makes the virtual environment that it needs; see tools/setup-venv.
-.PHONY: demo test lint sanitize bench clean
+.PHONY: demo test lint sanitize bench conformance clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -13,6 +13,8 @@ help:
 	@echo "make lint      ruff, mypy, clang-format, and every C file with all warnings as errors"
 	@echo "make sanitize  10 million random call sequences under ASan and UBSan, and threads under TSan"
 	@echo "make bench     run the benchmarks"
+	@echo "make conformance"
+	@echo "               run the official MCP conformance suite against our server"
 	@echo "make clean     remove what the others made"
 
 $(INSTALLED): pyproject.toml setup.py openxr_agentic/_native/build.py openxr_agentic/host/manifests.py $(NATIVE)
@@ -40,6 +42,9 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.callback
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.registry
+
+conformance: $(INSTALLED)
+	BIN=$(BIN) tools/conformance
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
