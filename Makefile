@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard openxr_agentic/_native/*.[ch] openxr_agentic/host/*.[ch] native_headers/*/*.h)
 INSTALLED := $(VENV)/.installed
+MCP1_INSTALLED := $(VENV)-mcp1/.installed
 
 help:
 	@echo "make demo      an agent calls an example app's tools; no headset needed"
@@ -21,11 +22,17 @@ $(INSTALLED): pyproject.toml setup.py openxr_agentic/_native/build.py openxr_age
 	tools/setup-venv $(VENV) all
 	touch $@
 
+# Clients of mcp 1.x for the tests; the server needs 2.x, and one environment holds only one of them.
+$(MCP1_INSTALLED): pyproject.toml | $(INSTALLED)
+	$(BIN)/python -m venv --without-pip $(VENV)-mcp1
+	$(BIN)/python -m pip --python $(VENV)-mcp1 install --quiet --disable-pip-version-check --group mcp1
+	touch $@
+
 demo: $(INSTALLED)
 	$(BIN)/openxr-agentic demo
 
-test: $(INSTALLED)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(INSTALLED) $(MCP1_INSTALLED)
+	OPENXR_AGENTIC_TEST_MCP1=$(VENV)-mcp1/bin/python $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lint
@@ -47,5 +54,5 @@ conformance: $(INSTALLED)
 	BIN=$(BIN) tools/conformance
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-mcp1 build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f openxr_agentic/host/*.so openxr_agentic/host/*.json openxr_agentic/_native/*.so openxr_agentic/_native/_binding.c
