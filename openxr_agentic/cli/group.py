@@ -52,22 +52,29 @@ def _require_server() -> None:
 @command.command()
 @serving_options
 @click.option("--app", metavar="NAME|PID", help="Which app, when there are several.")
+@click.option("--all", "every_app", is_flag=True, help="Every app there is, each tool as APP__TOOL.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object.")
-def serve(serving: ServingOptions, app: str | None, as_json: bool) -> None:
+@click.option("--until-stdin-closes", is_flag=True, hidden=True)  # for programs that start it: server_process.py
+def serve(serving: ServingOptions, app: str | None, every_app: bool, as_json: bool, until_stdin_closes: bool) -> None:
     """Serve the tools of a running app to MCP clients.
 
     The app must run with OPENXR_AGENTIC_CHANNEL set, under a host of this
     package. One that is not there yet is waited for, and one that is started
     again is found again.
 
-    Ends with exit code 0 on Ctrl-C and SIGTERM.
+    Ends with exit code 0 on Ctrl-C and SIGTERM; with --stdio also when the
+    client closes stdin.
     """
+    if app is not None and every_app:
+        raise click.UsageError("Give one of --app and --all.")
+    if serving.stdio and as_json:
+        raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
     _require_server()
-    access = serving.access()
-    listener = serving.listen()
-    from openxr_agentic.cli.serve import serve_app
+    with serving.open() as opened:
+        from openxr_agentic.cli.serve import choose_source, serve_source
 
-    serve_app(listener, app, as_json=as_json, access=access)
+        source = choose_source(app, every_app=every_app)
+        serve_source(source, opened, as_json=as_json, until_stdin_closes=until_stdin_closes and not serving.stdio)
 
 
 @command.command(
@@ -75,29 +82,35 @@ def serve(serving: ServingOptions, app: str | None, as_json: bool) -> None:
     # The backspace is click's mark for a paragraph whose lines stay as they are.
     epilog="""\b
 Exit codes: that of COMMAND, 128 + n when signal n ended it, and
+  0    --stdio ended COMMAND, as the client had left
   125  the server could not start
   126  COMMAND cannot be executed
   127  COMMAND was not found""",
 )
 @serving_options
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object, on stderr.")
 @click.argument("app_command", metavar="COMMAND...", nargs=-1, required=True)
 @click.pass_context
-def run(ctx: click.Context, serving: ServingOptions, app_command: Sequence[str]) -> None:
+def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command: Sequence[str]) -> None:
     """Run COMMAND without a headset and serve its tools.
 
     COMMAND is an OpenXR app; it gets this package's mock runtime, and nothing in
     it has to change. Write -- before it.
 
     Ctrl-C interrupts COMMAND; a third one kills it.
+
+    With --stdio, what COMMAND prints goes to stderr and its stdin is empty. When
+    the client closes stdin, COMMAND is ended: by SIGTERM, after 5 seconds by force.
     """
+    if serving.stdio and as_json:
+        raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
     if complaint := missing_extra("mcp", "uvicorn"):
         raise _RunFailure(complaint)
     try:
-        access = serving.access()
-        listener = serving.listen()
-        from openxr_agentic.cli.run import run_app
+        with serving.open() as opened:
+            from openxr_agentic.cli.run import run_app
 
-        code = run_app(app_command, listener, access=access)
+            code = run_app(app_command, opened, as_json=as_json)
     except AgenticError as error:
         raise _RunFailure(str(error)) from error
     ctx.exit(code)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import tempfile
+import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -34,6 +35,21 @@ def on_end_signals(handler: Callable[[signal.Signals], None]) -> Iterator[None]:
     finally:
         for number in installed:
             loop.remove_signal_handler(number)
+
+
+def on_stdin_closed(callback: Callable[[], object]) -> None:
+    """Call `callback` in the running event loop when stdin ends; what comes on it is thrown away."""
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        with suppress(OSError):  # stdin is closed already
+            while os.read(0, 4096):
+                pass
+        with suppress(RuntimeError):  # the loop has ended before
+            loop.call_soon_threadsafe(callback)
+
+    # A daemon: nothing else ends the wait for a pipe.
+    threading.Thread(target=read, name="openxr-agentic-stdin", daemon=True).start()
 
 
 class Child:

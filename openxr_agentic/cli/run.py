@@ -8,18 +8,20 @@ ends when the app has ended.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import secrets
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from openxr_agentic.cli.processes import on_end_signals
-from openxr_agentic.cli.serve import announce, serve_link
+from openxr_agentic.cli.processes import END_SECONDS, on_end_signals
+from openxr_agentic.cli.serve import announce, keep_serving
 from openxr_agentic.host import manifest_path
 from openxr_agentic.mcp.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.app_link import AppLink
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping, Sequence
 
-    from openxr_agentic.mcp.access import Access
+    from openxr_agentic.cli.serving_options import Serving
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ PATIENCE_SECONDS: Final = 2.0
 
 KILLING_INTERRUPT: Final = 3
 """Which Ctrl-C kills the app."""
+
+_STDERR: Final = 2
 
 # What a shell answers in the same cases.
 CANNOT_EXECUTE: Final = 126
@@ -70,56 +74,86 @@ def new_label(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
-def run_app(app_command: Sequence[str], listener: socket.socket, access: Access | None = None) -> int:
+def run_app(app_command: Sequence[str], serving: Serving, *, as_json: bool = False) -> int:
     """Run a command as an app and serve its tools until it ends.
 
     Args:
         app_command: The program and its arguments.
-        listener: The server's socket.
-        access: What requests must have; as for `transports.serve`.
+        serving: The way in for clients, and how they are answered. Without a listener,
+            the command ends when the client of stdin and stdout leaves.
+        as_json: Whether the addresses are printed as one JSON object; on stderr, for
+            stdout is the app's.
 
     Returns:
         The exit code for a shell: the command's own, 128 + n when signal n ended
-        it, 126 or 127 when it could not be started.
+        it, 126 or 127 when it could not be started, 0 when it was ended because
+        the client of stdin and stdout had left.
     """
     label = new_label("run")
     link = AppLink(label, ends_with_app=True)
-    return asyncio.run(_run(app_command, app_environment(label), link, listener, access))
+    return asyncio.run(_run(app_command, app_environment(label), link, serving, as_json))
 
 
 async def _run(
     app_command: Sequence[str],
     environment: Mapping[str, str],
     link: AppLink,
-    listener: socket.socket,
-    access: Access | None,
+    serving: Serving,
+    as_json: bool,
 ) -> int:
+    stdin, stdout = _streams(serving.listener)
     try:
-        app = await asyncio.create_subprocess_exec(*app_command, env=environment)
+        app = await asyncio.create_subprocess_exec(*app_command, env=environment, stdin=stdin, stdout=stdout)
     except OSError as error:
-        listener.close()
         click.echo(f"Error: cannot run {app_command[0]}: {error.strerror}.", err=True)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_EXECUTE
     stop = asyncio.Event()
     forwarder = _Forwarder(app)
+    ending: set[int] = set()
     with forwarder, on_end_signals(forwarder):
-        announce(Endpoints.of(listener), access)
-        serving = asyncio.ensure_future(serve_link(link, listener, stop, access))
+        if as_json and serving.listener is not None:
+            click.echo(json.dumps(Endpoints.of(serving.listener).as_json()), err=True)
+        else:
+            announce(serving)
+        answering = asyncio.ensure_future(keep_serving(link, serving, stop))
         ended = asyncio.ensure_future(app.wait())
         try:
-            await asyncio.wait((serving, ended), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((answering, ended), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if app.returncode is None:  # the server failed, or this task was cancelled
-                app.terminate()
+            if app.returncode is None:  # the client or the server is gone, or this task was cancelled
+                ending = await _end(app)
             await ended
             stop.set()
-            await serving
+            await answering
     code = ended.result()
     if code >= 0:
         return code
+    if -code in ending:
+        return 0
     if -code not in forwarder.received:  # else it did what it was asked to
         log.warning("the app was ended by %s", _signal_name(-code))
     return 128 - code
+
+
+def _streams(listener: socket.socket | None) -> tuple[int | None, int | None]:
+    """Return the app's stdin and stdout: None, which is this process's own, unless they carry the protocol."""
+    if listener is not None:
+        return None, None
+    return subprocess.DEVNULL, subprocess.DEVNULL if sys.stderr is None else _STDERR
+
+
+async def _end(app: asyncio.subprocess.Process) -> set[int]:
+    """End the app, by force when it does not; return the signals that were sent."""
+    with suppress(ProcessLookupError):
+        app.terminate()
+    try:
+        await asyncio.wait_for(app.wait(), END_SECONDS)
+    except asyncio.TimeoutError:
+        log.warning("the app did not end within %g seconds, and is killed", END_SECONDS)
+        with suppress(ProcessLookupError):
+            app.kill()
+        return {signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)}
+    return {signal.SIGTERM}
 
 
 def _signal_name(number: int) -> str:

@@ -1,77 +1,107 @@
-"""``openxr-agentic serve``: the tools of a running app over MCP."""
+"""``openxr-agentic serve``: the tools of running apps over MCP."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from openxr_agentic.cli.console import stderr_console
-from openxr_agentic.cli.processes import on_end_signals
+from openxr_agentic.cli.processes import on_end_signals, on_stdin_closed
 from openxr_agentic.mcp.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.app_fleet import AppFleet
 from openxr_agentic.mcp.app_link import AppLink
 from openxr_agentic.mcp.server import AgentServer
+from openxr_agentic.mcp.stdio import serve_stdio
 from openxr_agentic.mcp.transports import Endpoints, serve
 
 if TYPE_CHECKING:
-    import socket
+    from openxr_agentic.cli.serving_options import Serving
+    from openxr_agentic.mcp.source import ToolSource
 
-    from openxr_agentic.mcp.access import Access
+
+def choose_source(app: str | None, *, every_app: bool) -> ToolSource:
+    """Return where the tools come from: one app, by name, channel label or process id, or all there are."""
+    return AppFleet() if every_app else AppLink(app)
 
 
-def serve_app(listener: socket.socket, app: str | None, *, as_json: bool, access: Access | None = None) -> None:
-    """Serve one app until a signal ends the command.
+def serve_source(
+    source: ToolSource, serving: Serving, *, as_json: bool = False, until_stdin_closes: bool = False
+) -> None:
+    """Serve until a signal ends the command, or the client of stdin and stdout leaves.
 
     Args:
-        listener: The server's socket.
-        app: Name, channel label or process id of the app; None for the only one.
+        source: Where the tools come from.
+        serving: The way in for clients, and how they are answered.
         as_json: Whether the addresses are printed on stdout for another program.
-        access: What requests must have; as for `transports.serve`.
+        until_stdin_closes: Whether the end of stdin ends the command too: then it
+            never outlives who started it, however that ends.
     """
-    endpoints = Endpoints.of(listener)
-    if as_json:
-        click.echo(json.dumps(endpoints.as_json()))
+    if as_json and serving.listener is not None:
+        click.echo(json.dumps(Endpoints.of(serving.listener).as_json()))
     else:
-        announce(endpoints, access)
+        announce(serving)
     # Where asyncio cannot handle signals itself, Ctrl-C comes as an exception.
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve_until_signal(listener, app, access))
+        asyncio.run(_serve_until_end(source, serving, until_stdin_closes))
 
 
-async def _serve_until_signal(listener: socket.socket, app: str | None, access: Access | None) -> None:
+async def _serve_until_end(source: ToolSource, serving: Serving, until_stdin_closes: bool) -> None:
     stop = asyncio.Event()
+    if until_stdin_closes:
+        on_stdin_closed(stop.set)
     with on_end_signals(lambda number: stop.set()):
-        await serve_link(AppLink(app), listener, stop, access)
+        await keep_serving(source, serving, stop)
 
 
-async def serve_link(link: AppLink, listener: socket.socket, stop: asyncio.Event, access: Access | None = None) -> None:
-    """Serve one link's app until `stop` is set; `access` is as for `transports.serve`."""
-    following = asyncio.ensure_future(link.run())
-    serving = asyncio.ensure_future(serve(AgentServer(link), listener, stop, access))
-    # The link never ends by itself; when it fails, serving on would hide that.
-    done, _ = await asyncio.wait((following, serving), return_when=asyncio.FIRST_COMPLETED)
+async def keep_serving(source: ToolSource, serving: Serving, stop: asyncio.Event) -> None:
+    """Serve until `stop` is set, or without a listener until the client of stdin and stdout leaves."""
+    server = AgentServer(source, serving.options)
+    following = asyncio.ensure_future(source.run())
+    answering = asyncio.ensure_future(
+        serve_stdio(server, stop) if serving.listener is None else serve(server, serving.listener, stop, serving.access)
+    )
+    # The source never ends by itself; when it fails, serving on would hide that.
+    done, _ = await asyncio.wait((following, answering), return_when=asyncio.FIRST_COMPLETED)
     stop.set()
     following.cancel()
-    await serving
+    await answering
     if following in done:
         following.result()
 
 
-def announce(endpoints: Endpoints, access: Access | None = None) -> None:
-    """Say on stderr where clients find the server, in lines to paste."""
-    with_token = access is not None and access.token is not None
-    console = stderr_console()
-    console.print(
-        f"openxr-agentic: serving MCP at [bold]{endpoints.http}[/] (HTTP+SSE at {endpoints.sse}); end with Ctrl-C",
+def announce(serving: Serving) -> None:
+    """Say on stderr where clients find the server, in lines to paste, and what it allows them."""
+    if serving.listener is None:
+        # Else a program has started the command, and knows.
+        if sys.stdin is not None and sys.stdin.isatty():
+            _say("serving MCP on stdin and stdout, for a client that starts this command; end with Ctrl-C")
+    else:
+        _announce_port(Endpoints.of(serving.listener), with_token=serving.access.token is not None)
+    options = serving.options
+    if options.as_meta:
+        _say("telling agents what the extension itself carries, and no metadata")
+    if not options.policy.open:
+        _say(f"agents are limited: {options.policy.describe()}")
+
+
+def _announce_port(endpoints: Endpoints, *, with_token: bool) -> None:
+    stderr_console().print(
+        f"openxr-agentic: serving MCP at [bold]{endpoints.http}[/] (HTTP+SSE at {endpoints.sse}); end with Ctrl-C"
     )
     if endpoints.everywhere:
-        console.print("openxr-agentic: it listens on every address of this machine, not only on this one")
+        _say("it listens on every address of this machine, not only on this one")
     if with_token:
-        console.print("openxr-agentic: clients must send the token, as the header Authorization: Bearer TOKEN")
-    console.print(f"openxr-agentic: for Claude Code: {claude_command(endpoints, with_token=with_token)}", markup=False)
+        _say("clients must send the token, as the header Authorization: Bearer TOKEN")
+    _say(f"for Claude Code: {claude_command(endpoints, with_token=with_token)}")
+
+
+def _say(text: str) -> None:
+    stderr_console().print(f"openxr-agentic: {text}", markup=False)
 
 
 def claude_command(endpoints: Endpoints, *, with_token: bool = False) -> str:

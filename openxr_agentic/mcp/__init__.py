@@ -14,6 +14,7 @@ and outlives the app's restarts.
     access      who may talk to the server: Host, Origin, token
     gate        the same, as middleware in front of both transports
     transports  streamable HTTP and HTTP+SSE on one port
+    stdio       one client on stdin and stdout
 
 Everything but `ports`, `access`, `policy`, `audit` and `schemas` needs the extra ``mcp``
 (on Python 3.10 `policy` does too, for TOML).
