@@ -41,6 +41,7 @@ from openxr_agentic.errors import (
     ResultError,
     ResultValueError,
     RuntimeNotFoundError,
+    ServerError,
     ToolDisabledError,
     ToolError,
     ToolNameTakenError,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from openxr_agentic.registry.events import ChangeKind, ToolsChanged
     from openxr_agentic.registry.registry import ToolRegistry
     from openxr_agentic.results.media import Audio, Image
+    from openxr_agentic.server_process import ServerProcess, start_server
 
     EXTENSION_NAME: str
 
@@ -88,6 +90,7 @@ _WHERE = {
     "EntryPoints": "registry.discovery",
     "Image": "results.media",
     "Number": "header_numbers",
+    "ServerProcess": "server_process",
     "Tool": "definition.tool",
     "ToolAnnotations": "definition.options",
     "ToolContext": "definition.context",
@@ -103,6 +106,7 @@ _WHERE = {
     "override_numbers": "header_numbers",
     "sanitize_tool_name": "definition.options",
     "set_result_limits": "native_process",
+    "start_server": "server_process",
     "tool": "definition.options",
 }
 
@@ -155,6 +159,8 @@ __all__ = [
     "ResultError",
     "ResultValueError",
     "RuntimeNotFoundError",
+    "ServerError",
+    "ServerProcess",
     "Tool",
     "ToolAnnotations",
     "ToolContext",
@@ -178,5 +184,6 @@ __all__ = [
     "override_numbers",
     "sanitize_tool_name",
     "set_result_limits",
+    "start_server",
     "tool",
 ]

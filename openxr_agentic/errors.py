@@ -122,6 +122,10 @@ class InstanceError(AgenticError, ValueError):
     """What was given is not an XrInstance, or none that lives."""
 
 
+class ServerError(AgenticError, RuntimeError):
+    """The agent's server could not be started, or not with these options."""
+
+
 class ClosedError(AgenticError, RuntimeError):
     """The object was closed before."""
 

@@ -26,6 +26,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 CALLS: dict[str, tuple[str, dict[str, Any], str]] = {
     "headless_app.py": ("Example_Echo", {"input": "hi"}, r"hi"),
     "registry_app.py": ("Example_list_cubes", {}, r"\[\]"),
+    "self_serving_app.py": ("Example_uptime", {}, r"\d+\.\d+(e-\d+)?"),
     "context_loop.py": ("Example_SetCount", {"value": 5}, r'\{"old": \d+, "new": 5\}'),
 }
 each_example = pytest.mark.parametrize("example", sorted(CALLS))
@@ -35,7 +36,8 @@ each_example = pytest.mark.parametrize("example", sorted(CALLS))
 def env() -> Iterator[dict[str, str]]:
     """An environment with a runtime folder of its own, with a path short enough for a socket."""
     with TemporaryDirectory() as name:
-        yield environment(Path(name))
+        # Any free port, for the example that starts a server too.
+        yield environment(Path(name), AGENTICXR_MCP_PORT="0")
 
 
 def test_every_example_is_tested() -> None:

@@ -23,6 +23,7 @@ APP_SIDE = [
     "parameters",
     "header_numbers",
     "failures",
+    "server_process",
     "schema",
     "results",
     "arguments",

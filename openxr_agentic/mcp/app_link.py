@@ -139,12 +139,7 @@ class AppLink:
                     return client
                 if not said_waiting:
                     said_waiting = True
-                    log.info(
-                        "waiting for %s: start %s with OPENXR_AGENTIC_CHANNEL=1 on the mock runtime, "
-                        "or use: openxr-agentic run -- COMMAND",
-                        f"the app {self._wanted}" if self._wanted else "an app",
-                        "it" if self._wanted else "one",
-                    )
+                    log.info("%s", _waiting_for(self._wanted))
             except SeveralAppsError as error:
                 complaint = str(error)
                 if complaint != self._complaint:
@@ -210,3 +205,16 @@ class AppLink:
             self._offers = offers
             for callback in self._on_changed:
                 await callback()
+
+
+def _waiting_for(wanted: str | None) -> str:
+    if wanted is None or not wanted.isdecimal():
+        return (
+            f"waiting for {f'the app {wanted}' if wanted else 'an app'}: start {'it' if wanted else 'one'} with "
+            "OPENXR_AGENTIC_CHANNEL=1 on the mock runtime, or use: openxr-agentic run -- COMMAND"
+        )
+    # A process that is there is known before it is an app: it may have started this server.
+    return (
+        f"waiting for the app {wanted}: process {wanted} has no OpenXR instance with the extension yet, made on "
+        "the mock runtime with OPENXR_AGENTIC_CHANNEL=1"
+    )
