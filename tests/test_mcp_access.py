@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,7 @@ from fake_app import FakeApp
 
 from openxr_agentic.errors import ConfigurationError
 from openxr_agentic.mcp.access import Access
-from openxr_agentic.mcp.ports import PortError, listen
+from openxr_agentic.mcp.ports import PortError, address_of, listen, port_holder
 from openxr_agentic.mcp.transports import Endpoints, serve
 
 if TYPE_CHECKING:
@@ -549,11 +550,13 @@ def test_an_address_of_another_machine_is_an_error() -> None:
         listen(0, "192.0.2.77")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a port")
 def test_a_taken_port_names_the_address_and_not_who_listens_on_another() -> None:
     with listen(0, "127.0.0.2") as other:
         port = other.getsockname()[1]
         listen(port, "127.0.0.3").close()
-        with pytest.raises(PortError, match=f"Port {port} of 127.0.0.2 is taken"):
+        assert port_holder(port, address_of("127.0.0.3")) is None
+        with pytest.raises(PortError, match=f"Port {port} of 127.0.0.2 is taken by"):
             listen(port, "127.0.0.2")
         with pytest.raises(PortError, match=f"Port {port} of 0.0.0.0 is taken by"):
             listen(port, "0.0.0.0")
