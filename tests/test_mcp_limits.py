@@ -82,7 +82,7 @@ def test_a_denied_tool_is_not_listed_and_a_call_of_it_is_refused_with_the_reason
                 result = await client.call_tool(name, {})
                 assert result.is_error == (name not in allowed)
                 if result.is_error:
-                    assert text_of(result).startswith(f"Error: {name} was not called: ")
+                    assert text_of(result).startswith(f"Error: {name} was not called, for the server refuses this: ")
             assert [name for name, _ in app.calls] == allowed
             for name in set(app.tools) - set(allowed):
                 with pytest.raises(MCPError) as caught:  # no hint to what is denied
