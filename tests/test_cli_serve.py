@@ -122,7 +122,9 @@ def test_serve_counts_the_tools_in_good_grammar(folder: Path, count: int, words:
     run(scenario())
 
 
-@pytest.mark.parametrize("page", [(), ("run",), ("serve",), ("demo",)])
+@pytest.mark.parametrize(
+    "page", [(), *((name,) for name in ("run", "serve", "demo", "apps", "tools", "call", "check", "config"))]
+)
 def test_the_help_shows_no_escape_and_keeps_to_the_width_of_a_terminal(folder: Path, page: tuple[str, ...]) -> None:
     async def scenario() -> str:
         code, stdout, stderr = await finished(*page, "--help", env=environment(folder, COLUMNS="80"))

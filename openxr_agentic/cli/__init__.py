@@ -5,6 +5,11 @@ serving_options  the options of the commands that serve
 serve        an app's tools over MCP
 run          a command as an app: mock runtime, channel, server
 demo         the whole path, with an agent at the other end
+apps         the running apps, and which one is meant
+tools, call  what an agent sees and does; agent_commands has their options, and those of the next two
+check        a module's tools, before any agent sees them (inspection)
+config       what to paste into clients (client_config)
+targets      whom tools and call ask; agent_client asks, client_failures says why there is no answer
 console      what is printed, and where
 processes    child processes and signals
 """

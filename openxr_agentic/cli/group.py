@@ -8,6 +8,7 @@ import click
 
 from openxr_agentic import __version__
 from openxr_agentic.cli import missing_extra
+from openxr_agentic.cli.agent_commands import COMMANDS
 from openxr_agentic.cli.console import log_to_stderr
 from openxr_agentic.cli.serving_options import ServingOptions, serving_options
 from openxr_agentic.errors import AgenticError
@@ -36,7 +37,7 @@ class _RunFailure(click.ClickException):
 @click.group(
     cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 success, 1 failure (said on stderr), 2 wrong usage; `run` has its own.",
+    epilog="Exit codes: 0 success, 1 failure (said on stderr), 2 wrong usage; `run` and `call` have more.",
 )
 @click.version_option(__version__)
 def command() -> None:
@@ -132,3 +133,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None) -> None:
     from openxr_agentic.cli.demo import show
 
     ctx.exit(show(chosen, keep_serving=keep_serving))
+
+
+for _command in COMMANDS:
+    command.add_command(_command)

@@ -1,0 +1,238 @@
+"""A tool's JSON schema in words for people: types, examples, signatures.
+
+A schema comes from any server, so nothing in it is taken for granted: what is no schema is one that takes anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+Schema = Mapping[str, Any]
+
+KINDS: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+"""JSON schema's types."""
+
+_MOST_DEPTH: Final = 12
+"""How deep references and alternatives are followed: a schema may refer to itself."""
+
+_ANYTHING: Final[Schema] = {}
+_PLAIN_EXAMPLES: Final[Mapping[str, Any]] = {
+    "string": "text",
+    "number": 0.5,
+    "integer": 1,
+    "boolean": True,
+    "null": None,
+    "array": [],
+}
+
+
+class Accepted(NamedTuple):
+    """What a schema takes, by type alone.
+
+    Attributes:
+        kinds: JSON schema's names of the types.
+        literals: Values that it lists (``enum``, ``const``), beside those types.
+    """
+
+    kinds: frozenset[str]
+    literals: tuple[Any, ...] = ()
+
+    @property
+    def anything(self) -> bool:
+        """Whether it takes a value of any type."""
+        return (KINDS - {"integer"}) <= self.kinds
+
+
+def properties_of(schema: Schema) -> dict[str, Schema]:
+    """Return the schemas of a tool's arguments by name."""
+    given = schema.get("properties")
+    if not isinstance(given, Mapping):
+        return {}
+    return {str(name): _schema(found) for name, found in given.items()}
+
+
+def required_of(schema: Schema) -> list[str]:
+    """Return the names of the arguments that must be given."""
+    given = schema.get("required")
+    return [name for name in given if isinstance(name, str)] if isinstance(given, Sequence) else []
+
+
+def accepted(schema: object, root: Schema, depth: int = 0) -> Accepted:
+    """Return the types and the listed values that a schema takes.
+
+    Args:
+        schema: A part of `root`.
+        root: The whole schema, for references into it.
+        depth: How many alternatives and references led here.
+    """
+    schema = resolved(schema, root)
+    if "const" in schema:
+        return Accepted(frozenset(), (schema["const"],))
+    listed = schema.get("enum")
+    if isinstance(listed, Sequence) and not isinstance(listed, str):
+        return Accepted(frozenset(), tuple(listed))
+    for word in ("anyOf", "oneOf"):
+        alternatives = schema.get(word)
+        if isinstance(alternatives, Sequence) and alternatives and depth < _MOST_DEPTH:
+            found = [accepted(one, root, depth + 1) for one in alternatives]
+            literals = tuple(value for one in found for value in one.literals)
+            return Accepted(frozenset().union(*(one.kinds for one in found)), literals)
+    kinds = _kinds(schema.get("type"))
+    if kinds is None and isinstance(schema.get("allOf"), Sequence) and depth < _MOST_DEPTH:
+        return _of_all(schema["allOf"], root, depth)
+    if kinds is None:
+        kinds = frozenset({"object"}) if "properties" in schema else KINDS
+    return Accepted(kinds)
+
+
+def _of_all(parts: Iterable[object], root: Schema, depth: int) -> Accepted:
+    """Return what all parts take; the first that lists values decides."""
+    kinds = KINDS
+    for part in parts:
+        found = accepted(part, root, depth + 1)
+        if found.literals:
+            return found
+        kinds = kinds & found.kinds
+    return Accepted(kinds or KINDS)
+
+
+def resolved(schema: object, root: Schema) -> Schema:
+    """Follow ``$ref`` within the whole schema; one that leads nowhere takes anything."""
+    for _ in range(_MOST_DEPTH):
+        if not isinstance(schema, Mapping):
+            return _ANYTHING
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        schema = _at(reference, root)
+    return _ANYTHING
+
+
+def _at(reference: str, root: Schema) -> object:
+    if not reference.startswith("#"):
+        return _ANYTHING
+    found: object = root
+    for step in reference[1:].split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _schema(found: object) -> Schema:
+    return found if isinstance(found, Mapping) else _ANYTHING
+
+
+def _kinds(given: object) -> frozenset[str] | None:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        return None
+    return (frozenset(name for name in names if isinstance(name, str)) & KINDS) or None
+
+
+# ---------------------------------------------------------------- words
+
+
+def type_words(schema: object, root: Schema, depth: int = 0) -> str:
+    """Return a type as ``"number[3] | null"``."""
+    schema = resolved(schema, root)
+    for word in ("anyOf", "oneOf"):
+        alternatives = schema.get(word)
+        if isinstance(alternatives, Sequence) and alternatives and depth < _MOST_DEPTH:
+            return " | ".join(dict.fromkeys(type_words(one, root, depth + 1) for one in alternatives))
+    takes = accepted(schema, root)
+    if takes.literals:
+        return " | ".join(compact(value) for value in takes.literals)
+    if takes.anything:
+        return "any"
+    return " | ".join(_kind_words(kind, schema, root, depth) for kind in _in_order(takes.kinds, schema))
+
+
+def _in_order(kinds: frozenset[str], schema: Schema) -> list[str]:
+    """Return the kinds as the schema lists them."""
+    given = schema.get("type")
+    listed = [kind for kind in given if kind in kinds] if isinstance(given, list) else []
+    return listed or sorted(kinds)
+
+
+def _kind_words(kind: str, schema: Schema, root: Schema, depth: int) -> str:
+    if kind != "array" or depth >= _MOST_DEPTH:
+        return kind
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    size = str(least) if least is not None and least == most else ""
+    items = type_words(schema["items"], root, depth + 1) if isinstance(schema.get("items"), Mapping) else "any"
+    if " | " in items:
+        items = f"({items})"
+    return f"{items}[{size}]"
+
+
+def signature(name: str, schema: Schema) -> str:
+    """Return a tool as ``"create_cube(position: number[3], name?: string | null)"``; optional ones have a ``?``."""
+    required = required_of(schema)
+    words = [
+        f"{argument}{'' if argument in required else '?'}: {type_words(found, schema)}"
+        for argument, found in properties_of(schema).items()
+    ]
+    return f"{name}({', '.join(words)})"
+
+
+# ---------------------------------------------------------------- examples
+
+
+def example(schema: object, root: Schema, depth: int = 0) -> Any:
+    """Return a value that the schema takes, by its types."""
+    schema = resolved(schema, root)
+    takes = accepted(schema, root)
+    given = schema.get("examples")
+    if schema.get("default") is not None:
+        return schema["default"]
+    if isinstance(given, list) and given:
+        return given[0]
+    if takes.literals:
+        return takes.literals[0]
+    return _of_type(schema, takes, root, depth)
+
+
+def _of_type(schema: Schema, takes: Accepted, root: Schema, depth: int) -> Any:
+    for word in ("anyOf", "oneOf"):
+        alternatives = schema.get(word)
+        if isinstance(alternatives, Sequence) and alternatives and depth < _MOST_DEPTH:
+            return example(alternatives[0], root, depth + 1)
+    kind = "string" if takes.anything else _in_order(takes.kinds, schema)[0]
+    if kind == "array" and depth < _MOST_DEPTH:
+        least = schema.get("minItems")
+        count = least if isinstance(least, int) and 0 < least <= _MOST_DEPTH else 1
+        return [example(schema.get("items"), root, depth + 1)] * count
+    if kind == "object" and depth < _MOST_DEPTH:
+        inner = properties_of(schema)
+        return {name: example(inner.get(name), root, depth + 1) for name in required_of(schema)}
+    return _within_limits(kind, schema)
+
+
+def _within_limits(kind: str, schema: Schema) -> Any:
+    least = schema.get("minimum")
+    if kind in ("number", "integer") and isinstance(least, (int, float)) and least > _PLAIN_EXAMPLES[kind]:
+        return least
+    return _PLAIN_EXAMPLES.get(kind, {})
+
+
+def example_pair(name: str, schema: object, root: Schema) -> str:
+    """Return what to type in a shell to give an argument, as ``'position=[0.5, 0.5, 0.5]'``."""
+    value = example(schema, root)
+    takes = accepted(schema, root)
+    as_text = isinstance(value, str) and ("string" in takes.kinds or value in takes.literals)
+    return shell_word(f"{name}={value if as_text else compact(value)}")
+
+
+def shell_word(text: str) -> str:
+    """Return a text as one word of this system's shell."""
+    return subprocess.list2cmdline([text]) if os.name == "nt" else shlex.quote(text)
+
+
+def compact(value: object) -> str:
+    """Return a value as JSON in one line."""
+    return json.dumps(value, ensure_ascii=False)
