@@ -24,6 +24,7 @@ from openxr_agentic.cli.group import command
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SHARED = PAGE.partition("## Options of run and serve\n")[2].partition("\n## ")[0]
 
 
 def test_every_command_has_a_section_and_a_row() -> None:
@@ -33,12 +34,13 @@ def test_every_command_has_a_section_and_a_row() -> None:
 
 @pytest.mark.parametrize("name", sorted(command.commands))
 def test_the_options_of_a_command_are_those_of_its_section(name: str) -> None:
-    documented = [row.replace("\\|", "|") for row in re.findall(r"^\| `(--.*?)` \|", SECTIONS[name], re.MULTILINE)]
+    section = SECTIONS[name] + (SHARED if name in ("run", "serve") else "")
+    documented = [row.replace("\\|", "|") for row in re.findall(r"^\| `(--.*?)` \|", section, re.MULTILINE)]
     with click.Context(command.commands[name]) as context:
         there = [
             parameter.opts[-1] if parameter.is_flag else f"{parameter.opts[-1]} {parameter.make_metavar(context)}"
             for parameter in command.commands[name].params
-            if isinstance(parameter, click.Option)
+            if isinstance(parameter, click.Option) and not parameter.hidden
         ]
     assert sorted(documented) == sorted(there)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from openxr_agentic.cli.targets import HTTP_PATH, TOKEN_VARIABLE, endpoints_of
+from openxr_agentic.cli.targets import endpoints_of
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp.ports import LOOPBACK, choose_port
+from openxr_agentic.mcp.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.ports import HTTP_PATH, LOOPBACK, choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

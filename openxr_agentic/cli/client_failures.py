@@ -15,8 +15,8 @@ from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUE
 from pydantic import ValidationError
 
 from openxr_agentic.cli.console import printable
-from openxr_agentic.cli.targets import TOKEN_VARIABLE
 from openxr_agentic.errors import AgenticError
+from openxr_agentic.mcp.access import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

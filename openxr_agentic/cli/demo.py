@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import click
 from mcp import Client
 from rich.markup import escape
 
@@ -20,6 +22,7 @@ from openxr_agentic.cli.processes import Child, child, on_end_signals
 from openxr_agentic.cli.run import app_environment, new_label
 from openxr_agentic.cli.serve import claude_command
 from openxr_agentic.errors import AgenticError
+from openxr_agentic.mcp.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.transports import Endpoints
 
 if TYPE_CHECKING:
@@ -41,12 +44,13 @@ class DemoError(AgenticError, RuntimeError):
     """The demo could not be held to its end."""
 
 
-def show(port: int, *, keep_serving: bool) -> int:
+def show(port: int, *, keep_serving: bool, as_json: bool = False) -> int:
     """Hold the demo and print it.
 
     Args:
         port: The server's port; 0 for any free one.
         keep_serving: Whether to serve on after the conversation, until a signal.
+        as_json: Whether to print one JSON object instead, when the conversation is over.
 
     Returns:
         The exit code: 0 when every answer was right, 1 when one was not,
@@ -56,7 +60,7 @@ def show(port: int, *, keep_serving: bool) -> int:
         DemoError: A process ended, or nothing happened for too long; the text
             holds what the processes wrote.
     """
-    return asyncio.run(_until_signal(_hold(port, keep_serving)))
+    return asyncio.run(_until_signal(_hold(port, keep_serving, as_json)))
 
 
 async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
@@ -77,15 +81,18 @@ async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
             return 128 + received[0]
 
 
-async def _hold(port: int, keep_serving: bool) -> int:
+async def _hold(port: int, keep_serving: bool, as_json: bool) -> int:
     console = stdout_console()
+    console.quiet = as_json
     label = new_label("demo")
     app_command = [sys.executable, "-m", "openxr_agentic.cli.demo_app"]
     server_command = [sys.executable, "-m", "openxr_agentic", "serve", "--json"]
     server_command += ["--port", str(port), "--app", label]
+    # The agent here has no token to send.
+    server_environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(child("app", app_command, app_environment(label)))
-        server = await stack.enter_async_context(child("server", server_command, pipe_stdout=True))
+        server = await stack.enter_async_context(child("server", server_command, server_environment, pipe_stdout=True))
         endpoints, wrong = await _watched(_converse(console, app, server), app, server, limit=LIMIT_SECONDS)
         if wrong:
             return 1
@@ -115,6 +122,9 @@ async def _converse(console: Console, app: Child, server: Child) -> tuple[Endpoi
         )
         conversation = Conversation(client, console)
         await conversation.hold()
+        if console.quiet:
+            told = {"answers": conversation.answers, "wrong": conversation.wrong, "http": endpoints.http}
+            click.echo(json.dumps({**told, "protocol": client.protocol_version}))
     for difference in conversation.wrong:
         console.print(f"\n[bold red]Wrong answer[/] to {escape(difference)}")
     if conversation.wrong:

@@ -120,8 +120,9 @@ def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command:
 @command.command()
 @click.option("--serve", "keep_serving", is_flag=True, help="Then keep serving, for your own client.")
 @click.option("--port", help="Port of 127.0.0.1.  [default: a free one; with --serve as for serve]")
+@click.option("--json", "as_json", is_flag=True, help="Print what came out as one JSON object.")
 @click.pass_context
-def demo(ctx: click.Context, keep_serving: bool, port: str | None) -> None:
+def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool) -> None:
     """Show the whole path, from an agent to an OpenXR app.
 
     Starts a headless app and its server, and calls the tools as an agent does.
@@ -132,7 +133,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None) -> None:
     chosen = choose_port("0" if port is None and not keep_serving else port)
     from openxr_agentic.cli.demo import show
 
-    ctx.exit(show(chosen, keep_serving=keep_serving))
+    ctx.exit(show(chosen, keep_serving=keep_serving, as_json=as_json))
 
 
 for _command in COMMANDS:

@@ -16,16 +16,12 @@ from urllib.parse import urlsplit
 from openxr_agentic.cli.apps import HOW_TO_START, FoundApp, NoSuchAppError, look_for_apps, the_app
 from openxr_agentic.cli.console import printable, stderr_console
 from openxr_agentic.errors import AgenticError, ConfigurationError
-from openxr_agentic.mcp.ports import LOOPBACK, choose_port
+from openxr_agentic.mcp.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.ports import HTTP_PATH, LOOPBACK, SSE_PATH, choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOKEN_VARIABLE: Final = "OPENXR_AGENTIC_TOKEN"
-"""The environment variable with the server's token."""
-
-HTTP_PATH: Final = "/mcp"
-SSE_PATH: Final = "/sse"
 _PROBE_SECONDS: Final = 1.0
 
 

@@ -113,7 +113,8 @@ class Calls:
         entry = await self._find(name)
         if entry.refusal is not None:
             return "denied", failure(
-                f"{name} was not called, for the server refuses this: {entry.refusal}.", "Do without it, or ask the user to allow it."
+                f"{name} was not called, for the server refuses this: {entry.refusal}.",
+                "Do without it, or ask the user to allow it.",
             )
         try:
             if not isinstance(arguments, str):

@@ -25,6 +25,12 @@ LOWEST_PORT: Final = 1024
 HIGHEST_PORT: Final = 65535
 LOOPBACK: Final = "127.0.0.1"
 
+HTTP_PATH: Final = "/mcp"
+"""Where streamable HTTP is served."""
+
+SSE_PATH: Final = "/sse"
+"""Where HTTP+SSE is served."""
+
 Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 
 

@@ -19,7 +19,7 @@ from openxr_agentic import __version__
 from openxr_agentic.mcp.calls import Caller, Calls
 from openxr_agentic.mcp.catalogue import Catalogue
 from openxr_agentic.mcp.options import ServerOptions
-from openxr_agentic.mcp.transports import HTTP_PATH
+from openxr_agentic.mcp.ports import HTTP_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route
 from openxr_agentic.errors import ConfigurationError
 from openxr_agentic.mcp.access import Access
 from openxr_agentic.mcp.gate import gate
-from openxr_agentic.mcp.ports import LOOPBACK, address_of, in_url
+from openxr_agentic.mcp.ports import HTTP_PATH, LOOPBACK, SSE_PATH, address_of, in_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from openxr_agentic.mcp.server import AgentServer
 
-HTTP_PATH: Final = "/mcp"
-SSE_PATH: Final = "/sse"
 _MESSAGES_PATH: Final = "/messages/"
 
 
