@@ -193,3 +193,14 @@ async def _script(script: str, env: dict[str, str]) -> tuple[int, str, str]:
     stdout, stderr = await process.communicate()
     assert process.returncode is not None
     return process.returncode, stdout.decode(), stderr.decode()
+
+
+def test_the_demo_prints_one_object_when_asked_and_needs_no_token_of_the_users(env: dict[str, str]) -> None:
+    async def scenario() -> None:
+        code, stdout, stderr = await finished("demo", "--json", env={**env, "OPENXR_AGENTIC_TOKEN": "x" * 40})
+        assert (code, stderr) == (0, "")
+        told = json.loads(stdout)
+        assert told["answers"] > 100
+        assert (told["wrong"], set(told)) == ([], {"answers", "wrong", "http", "protocol"})
+
+    run(scenario())
