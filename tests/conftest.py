@@ -1,6 +1,8 @@
 """Fixtures: the mock runtime, an instance on it, and the extension attached to that instance."""
 
 import signal
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -24,6 +26,14 @@ def no_parked_tools():
     """Closed tools stay parked in the process; a test must not meet those of another."""
     yield
     table.forget(lambda _key: True)
+
+
+@pytest.fixture
+def folder(monkeypatch):
+    """A runtime folder of this test's own, with a path short enough for a socket."""
+    with TemporaryDirectory() as name:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
+        yield Path(name)
 
 
 @pytest.fixture

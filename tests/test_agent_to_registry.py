@@ -6,8 +6,6 @@ import asyncio
 import json
 import threading
 from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +18,8 @@ from mcp import MCPError
 import openxr_agentic as agentic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from agent_harness import Serving
     from mcp import Client
@@ -33,17 +32,9 @@ TRANSPORTS = pytest.mark.parametrize("transport", ["http", "sse"])
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own; an instance that is made from here on opens its channel in it."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        monkeypatch.setenv("OPENXR_AGENTIC_CHANNEL", "1")
-        yield Path(name)
-
-
-@pytest.fixture
-def app(folder: Path, request: pytest.FixtureRequest) -> Agent:
+def app(folder: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Agent:
     """The app's end: an instance on the mock runtime in this process, and its channel."""
+    monkeypatch.setenv("OPENXR_AGENTIC_CHANNEL", "1")
     agent: Agent = request.getfixturevalue("agent")
     return agent
 

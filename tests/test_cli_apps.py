@@ -8,28 +8,20 @@ import os
 import socket
 import subprocess
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("rich")
 
+from typing import TYPE_CHECKING
+
 from agent_harness import echo, run
 from cli_harness import environment, finished
 from fake_app import FakeApp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
+    from pathlib import Path
 
 
 def test_apps_lists_each_app_with_what_it_says_of_itself(folder: Path) -> None:

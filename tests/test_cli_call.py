@@ -11,8 +11,6 @@ import os
 import signal
 import socket
 import ssl
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,18 +31,11 @@ from openxr_agentic.cli.targets import Endpoint, Target, endpoints_of
 from openxr_agentic.cli.tools import list_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
+
 
 BIG = 2**64 + 1
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, for its own server too, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def typed(schema: object, word: str) -> Any:

@@ -11,8 +11,6 @@ import subprocess
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,15 +29,9 @@ from openxr_agentic.host import manifest_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import FileIO
+    from pathlib import Path
 
 ANY_PORT = ("run", "--port", "0", "--")
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
 
 
 def python(script: str) -> list[str]:

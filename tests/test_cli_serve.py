@@ -8,14 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 pytest.importorskip("mcp")
 pytest.importorskip("click")
 pytest.importorskip("rich")
+
 
 from typing import TYPE_CHECKING
 
@@ -25,14 +24,7 @@ from fake_app import FakeApp
 from mcp import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
+    from pathlib import Path
 
 
 def test_serve_prints_its_addresses_as_json_and_serves_there(folder: Path) -> None:

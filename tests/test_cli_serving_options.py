@@ -8,8 +8,6 @@ import os
 import signal
 import sys
 from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,14 +22,8 @@ from fake_app import FakeApp
 from mcp import Client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
 
 def cubes(name: str = "Game", pid: int | None = None) -> FakeApp:

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import socket
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,15 +26,7 @@ from openxr_agentic.cli.tools import print_tools
 from openxr_agentic.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, for its own server too, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
+    from pathlib import Path
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import signal
 import socket
 import sys
 import uuid
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -26,13 +24,7 @@ from mcp import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
+    from pathlib import Path
 
 
 @pytest.fixture

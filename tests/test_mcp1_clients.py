@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +20,8 @@ from mcp1_harness import STDIO, Mcp1Error, mcp1_client, require_mcp1, stdio_comm
 from mcp_types import INVALID_PARAMS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from mcp1_harness import Mcp1Client
 
@@ -32,14 +31,6 @@ TRANSPORTS = pytest.mark.parametrize("transport", ["http", "sse", STDIO])
 @pytest.fixture(autouse=True)
 def _with_mcp1() -> None:
     require_mcp1()
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 @asynccontextmanager

@@ -8,8 +8,7 @@ import socket
 import sys
 import traceback
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -25,22 +24,11 @@ from openxr_agentic.mcp.access import Access
 from openxr_agentic.mcp.ports import PortError, address_of, listen, port_holder
 from openxr_agentic.mcp.transports import Endpoints, serve
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 TOKEN = "correct-horse-battery"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 TRANSPORTS = pytest.mark.parametrize("transport", ["http", "sse"])
 PATHS = pytest.mark.parametrize(("method", "path"), [("POST", "/mcp"), ("GET", "/sse"), ("POST", "/messages/")])
 LOCAL = ("127.0.0.1", 8720)
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def has_ipv6() -> bool:

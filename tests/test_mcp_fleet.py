@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 from contextlib import AsyncExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,19 +19,11 @@ from mcp import MCPError
 from openxr_agentic.mcp.app_fleet import MAX_APP_CHARACTERS, MOST_AWAY, _fit_for_a_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from mcp import Client
 
 MINE, PARENT = os.getpid(), os.getppid()
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def app(name: str, pid: int = MINE, tool: str = "who") -> FakeApp:

@@ -6,8 +6,6 @@ import asyncio
 import hashlib
 import json
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,19 +21,12 @@ from openxr_agentic.mcp.options import ServerOptions
 from openxr_agentic.mcp.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from mcp import Client
 
 TRANSPORTS = pytest.mark.parametrize("transport", ["http", "sse"])
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def cubes() -> FakeApp:

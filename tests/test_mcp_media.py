@@ -1,8 +1,6 @@
 """A tool's text as an image or a sound for agents."""
 
 import base64
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -72,14 +70,6 @@ def test_data_of_every_padding_is_passed_on_as_it_is(size):
 )
 def test_every_other_text_stays_a_text(text):
     assert media_content(text) is None
-
-
-@pytest.fixture
-def folder(monkeypatch):
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def test_an_agent_gets_image_content_and_every_other_text_as_text(folder):

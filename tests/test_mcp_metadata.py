@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,19 +17,11 @@ from mcp_types import CallToolResult, Tool, ToolAnnotations
 from openxr_agentic.mcp.json_objects import MAX_NESTING, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 MARKED = 1
 AN_OBJECT: dict[str, Any] = {"type": "object", "properties": {"x": {}}}
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def listed(app: FakeApp, folder: Path, mode: str = "auto") -> dict[str, Tool]:

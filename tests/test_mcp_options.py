@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,21 +20,13 @@ from openxr_agentic.mcp.contents import WARNING_KEY
 from openxr_agentic.mcp.options import LEAST_RESULT_BYTES, ServerOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from mcp_types import CallToolResult
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 MARKED = 1
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 def answered(

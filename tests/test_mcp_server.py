@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 pytest.importorskip("mcp")
+
 
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
 MODERN_CALL = """{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
     "name": "tool", "arguments": ARGUMENTS, "_meta": {
@@ -43,14 +42,6 @@ MODERN_CALL = """{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
 
 TRANSPORTS = pytest.mark.parametrize("transport", ["http", "sse"])
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
-        yield Path(name)
 
 
 @TRANSPORTS

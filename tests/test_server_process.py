@@ -11,7 +11,6 @@ import socket
 import sys
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import dedent
 
 import pytest
@@ -30,7 +29,7 @@ from mcp.client.sse import sse_client
 from openxr_agentic.host import manifest_path
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "self_serving_app.py"
 
@@ -75,13 +74,6 @@ WHOLE_APP = STARTED.replace(
             pass
     xr.destroy_instance(instance)
     """)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
 
 
 @asynccontextmanager

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,7 +30,7 @@ from openxr_agentic.host import manifest_path
 from openxr_agentic.testing import MockRuntime
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 SERVE = ("serve", "--stdio")
@@ -94,13 +93,6 @@ if __name__ == "__main__":
         for _ in frames(instance, threading.Event()):
             pass
 '''
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A runtime folder of this test's own, with a path short enough for a socket."""
-    with TemporaryDirectory() as name:
-        yield Path(name)
 
 
 @pytest.fixture
