@@ -49,6 +49,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.callback
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.registry
+	$(BIN)/python -m benchmarks.mcp
 
 conformance: $(INSTALLED)
 	BIN=$(BIN) tools/conformance
