@@ -16,7 +16,8 @@ import pytest
 pytest.importorskip("mcp")
 pytest.importorskip("xr", exc_type=Exception)
 
-from agent_harness import run
+from agent_harness import run, until
+from cli_harness import processes_with
 from fake_app import DONE, FAILED, Answer, FakeApp
 
 from benchmarks.mcp import __main__ as benchmark
@@ -69,6 +70,25 @@ def test_the_smallest_run_ends_well_and_its_last_line_is_every_documented_figure
         assert figures["sequential_call_frames_p50"] > 0
     if figures["call_rounds"]:
         assert figures["call_vs_plain_mcp_p50"] > 0
+
+
+def test_a_run_that_is_ended_early_leaves_no_process_behind(folder):
+    async def scenario():
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "benchmarks.mcp", "1", "40"),
+            cwd=ROOT,
+            env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        await until(lambda: any(folder.glob("openxr-agentic/*.sock")))
+        process.terminate()
+        output, complaint = await process.communicate()
+        return process.returncode, output, complaint
+
+    assert run(scenario()) == (1, b"", b"Error: interrupted\n")
+    assert processes_with(str(folder)) == []
 
 
 def test_a_broken_answer_ends_the_benchmark_with_exit_code_1(monkeypatch, capsys):

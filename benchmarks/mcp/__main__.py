@@ -30,9 +30,15 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.mcp import frames, latency, processes
 from benchmarks.mcp.rounds import BrokenError
+from openxr_agentic.cli.processes import on_end_signals
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Coroutine
 
 DEFAULTS = (5, 600)
 SECONDS_OF_FRAMES = 0.005
@@ -56,7 +62,19 @@ async def main(rounds: int, calls: int) -> None:
         value = figures[name]
         verdict = "no round counts" if value is None else f"{value:7.4f}  {'meets' if value <= limit else 'MISSES'}"
         print(f"  {name:28} {verdict} {limit}")
-    print(json.dumps({name: value if value is None else round(value, 4) for name, value in figures.items()}))
+    # Adding 0.0 makes -0.0 a plain 0.0.
+    print(json.dumps({name: value if value is None else round(value, 4) + 0.0 for name, value in figures.items()}))
+
+
+async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Await the work; a signal that should end it cancels it, so that no process of it stays behind."""
+    task = asyncio.ensure_future(work)
+
+    def cancel(_number: signal.Signals) -> None:
+        task.cancel()
+
+    with on_end_signals(cancel):
+        await task
 
 
 def run(arguments: list[str]) -> None:
@@ -64,9 +82,11 @@ def run(arguments: list[str]) -> None:
     given = [int(argument) for argument in arguments]
     rounds, calls = (*given, *DEFAULTS[len(given) :])
     try:
-        asyncio.run(main(rounds, calls))
+        asyncio.run(_until_signal(main(rounds, calls)))
     except BrokenError as error:
         raise SystemExit(f"Error: {error}") from None
+    except asyncio.CancelledError:
+        raise SystemExit("Error: interrupted") from None
 
 
 if __name__ == "__main__":
