@@ -62,8 +62,7 @@ async def main(rounds: int, calls: int) -> None:
         value = figures[name]
         verdict = "no round counts" if value is None else f"{value:7.4f}  {'meets' if value <= limit else 'MISSES'}"
         print(f"  {name:28} {verdict} {limit}")
-    # Adding 0.0 makes -0.0 a plain 0.0.
-    print(json.dumps({name: value if value is None else round(value, 4) + 0.0 for name, value in figures.items()}))
+    print(json.dumps({name: value if value is None else round(value, 4) for name, value in figures.items()}))
 
 
 async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
