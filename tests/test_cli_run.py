@@ -382,3 +382,31 @@ def test_the_environment_of_the_user_reaches_the_command(folder: Path) -> None:
         assert stdout == f"yes {os.getcwd()}\n"
 
     run(scenario())
+
+
+def test_an_interrupt_that_comes_while_the_app_is_being_started_reaches_it(folder: Path) -> None:
+    """The app starts, and is interrupted, before `run` gets on: as on a machine that is busy."""
+    program = (
+        "import asyncio, os, signal, sys\n"
+        "start = asyncio.create_subprocess_exec\n"
+        "async def start_and_be_interrupted(*words, **options):\n"
+        "    app = await start(*words, **{**options, 'stdout': asyncio.subprocess.PIPE})\n"
+        "    await app.stdout.readline()\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    await asyncio.sleep(0)\n"
+        "    return app\n"
+        "asyncio.create_subprocess_exec = start_and_be_interrupted\n"
+        "from openxr_agentic.cli import main\n"
+        "sys.argv[1:] = ['run', '--port', '0', '--', sys.executable, '-c', sys.argv[1]]\n"
+        "main()\n"
+    )
+    script = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(60)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, script], env=environment(folder), capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, "Traceback" in ended.stderr) == (5, False), ended.stderr

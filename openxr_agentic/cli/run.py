@@ -102,15 +102,17 @@ async def _run(
     as_json: bool,
 ) -> int:
     stdin, stdout = _streams(serving.listener)
-    try:
-        app = await asyncio.create_subprocess_exec(*app_command, env=environment, stdin=stdin, stdout=stdout)
-    except OSError as error:
-        click.echo(f"Error: cannot run {app_command[0]}: {error.strerror}.", err=True)
-        return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_EXECUTE
     stop = asyncio.Event()
-    forwarder = _Forwarder(app)
+    forwarder = _Forwarder()
     ending: set[int] = set()
+    # Signals first: one may come as soon as the app can be seen.
     with forwarder, on_end_signals(forwarder):
+        try:
+            app = await asyncio.create_subprocess_exec(*app_command, env=environment, stdin=stdin, stdout=stdout)
+        except OSError as error:
+            click.echo(f"Error: cannot run {app_command[0]}: {error.strerror}.", err=True)
+            return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_EXECUTE
+        forwarder.forward_to(app)
         if as_json and serving.listener is not None:
             click.echo(json.dumps(Endpoints.of(serving.listener).as_json()), err=True)
         else:
@@ -174,9 +176,10 @@ class _Forwarder:
         received: The signals that this process got so far.
     """
 
-    def __init__(self, app: asyncio.subprocess.Process) -> None:
+    def __init__(self) -> None:
         self.received: set[signal.Signals] = set()
-        self._app = app
+        self._app: asyncio.subprocess.Process | None = None
+        self._early: set[signal.Signals] = set()
         self._witness = _Witness()
         self._interrupts = 0
         self._unsettled: set[signal.Signals] = set()
@@ -192,8 +195,17 @@ class _Forwarder:
                 timer.cancel()
         self._witness.dismiss()
 
+    def forward_to(self, app: asyncio.subprocess.Process) -> None:
+        """Have the app get what comes, and what has come before it was there."""
+        self._app = app
+        for number in self._early:
+            self(number)
+
     def __call__(self, number: signal.Signals) -> None:
         self.received.add(number)
+        if self._app is None:
+            self._early.add(number)
+            return
         self._unsettled.add(number)
         if self._settling is None:
             self._settling = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._settle)
@@ -203,17 +215,20 @@ class _Forwarder:
         numbers, self._unsettled = self._unsettled, set()
         seen_by_group = self._witness.dismiss()
         self._witness = _Witness()
-        if self._app.returncode is not None:
+        app = self._app
+        if app is None or app.returncode is not None:
             return
         if signal.SIGINT in numbers:
             self._interrupts += 1
             if self._interrupts >= KILLING_INTERRUPT:
-                self._app.kill()
+                app.kill()
                 return
             self._be_patient()
         for number in numbers:
-            if number != seen_by_group or not self._app_is_in_group():
-                self._app.send_signal(number)
+            # One that came early reached the group perhaps, but no app in it.
+            if number != seen_by_group or number in self._early or not _is_in_this_group(app):
+                app.send_signal(number)
+        self._early.clear()
 
     def _be_patient(self) -> None:
         if self._waiting is not None:
@@ -224,11 +239,12 @@ class _Forwarder:
             PATIENCE_SECONDS, log.info, "waiting for the app to end; Ctrl-C again %s", what
         )
 
-    def _app_is_in_group(self) -> bool:
-        try:
-            return os.getpgid(self._app.pid) == os.getpgrp()
-        except ProcessLookupError:
-            return True  # it has ended, and needs no signal
+
+def _is_in_this_group(app: asyncio.subprocess.Process) -> bool:
+    try:
+        return os.getpgid(app.pid) == os.getpgrp()
+    except ProcessLookupError:
+        return True  # it has ended, and needs no signal
 
 
 class _Witness:
