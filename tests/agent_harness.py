@@ -12,11 +12,11 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp_types import TextContent
 
-from openxr_agentic.mcp.app_fleet import AppFleet
-from openxr_agentic.mcp.app_link import AppLink
-from openxr_agentic.mcp.ports import LOOPBACK, listen
+from openxr_agentic.mcp.apps.fleet import AppFleet
+from openxr_agentic.mcp.apps.link import AppLink
 from openxr_agentic.mcp.server import AgentServer
-from openxr_agentic.mcp.transports import Endpoints, serve
+from openxr_agentic.mcp.transports.http import Endpoints, serve
+from openxr_agentic.mcp.transports.ports import LOOPBACK, listen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from mcp.client.session import MessageHandlerFnT
     from mcp_types import CallToolResult
 
-    from openxr_agentic.mcp.access import Access
-    from openxr_agentic.mcp.options import ServerOptions
-    from openxr_agentic.mcp.source import ToolSource
+    from openxr_agentic.mcp.answering.options import ServerOptions
+    from openxr_agentic.mcp.apps.source import ToolSource
+    from openxr_agentic.mcp.transports.access import Access
 
 LIMIT_SECONDS = 90.0
 

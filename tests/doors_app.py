@@ -7,7 +7,7 @@ from typing import Literal
 import xr
 
 import openxr_agentic as agentic
-from openxr_agentic.cli.headless import frames
+from openxr_agentic.cli.demo.headless import frames
 
 registry = agentic.ToolRegistry(prefix="Doors_", settings=False)
 

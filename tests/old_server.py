@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from openxr_agentic.mcp.ports import listen
+from openxr_agentic.mcp.transports.ports import listen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -24,11 +24,11 @@ from cli_harness import environment, finished, started
 from fake_app import BOOLEAN, NUMBER, OBJECT, Answer, FakeApp, FakeParameter
 from old_server import OldServer, text_result, tool
 
-from openxr_agentic.cli import agent_client
-from openxr_agentic.cli.call_arguments import BadArgumentsError, read_arguments, split_pairs, typed_arguments
-from openxr_agentic.cli.client_failures import AgentClientError
-from openxr_agentic.cli.targets import Endpoint, Target, endpoints_of
-from openxr_agentic.cli.tools import list_all
+from openxr_agentic.cli.asking import client as agent_client
+from openxr_agentic.cli.asking.arguments import BadArgumentsError, read_arguments, split_pairs, typed_arguments
+from openxr_agentic.cli.asking.failures import AgentClientError
+from openxr_agentic.cli.asking.targets import Endpoint, Target, endpoints_of
+from openxr_agentic.cli.asking.tools import list_all
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -230,7 +230,7 @@ def test_an_interrupt_during_a_tool_on_the_main_thread_gives_130(folder: Path) -
     script = (
         "import threading, time, xr\n"
         "import openxr_agentic as agentic\n"
-        "from openxr_agentic.cli.headless import frames\n"
+        "from openxr_agentic.cli.demo.headless import frames\n"
         "def work(arguments):\n"
         "    print('working', flush=True)\n"
         "    while True: time.sleep(0.01)\n"

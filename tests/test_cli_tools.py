@@ -19,10 +19,10 @@ from cli_harness import environment, finished
 from fake_app import ARRAY, NUMBER, FakeApp, FakeParameter
 from old_server import OldServer, tool
 
+from openxr_agentic.cli.asking.schema_words import signature
+from openxr_agentic.cli.asking.targets import Target, choose_target, endpoints_of, is_loopback
+from openxr_agentic.cli.asking.tools import print_tools
 from openxr_agentic.cli.console import stdout_console
-from openxr_agentic.cli.schema_words import signature
-from openxr_agentic.cli.targets import Target, choose_target, endpoints_of, is_loopback
-from openxr_agentic.cli.tools import print_tools
 from openxr_agentic.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -60,7 +60,8 @@ def test_the_demo_prints_the_conversation_and_ends_with_all_answers_right(
 def test_a_wrong_answer_is_shown_and_fails_the_demo(env: dict[str, str]) -> None:
     script = (
         "import sys; from dataclasses import replace\n"
-        "from openxr_agentic.cli import conversation, main\n"
+        "from openxr_agentic.cli import main\n"
+        "from openxr_agentic.cli.demo import conversation\n"
         "first, *others = conversation.STEPS\n"
         "conversation.STEPS = (replace(first, answer='Good evening!'), *others)\n"
         "sys.argv = ['openxr-agentic', 'demo']\n"
@@ -93,7 +94,8 @@ def test_a_taken_port_is_said_plainly(env: dict[str, str]) -> None:
 def test_an_app_that_ends_early_fails_the_demo_with_what_it_wrote(env: dict[str, str]) -> None:
     script = (
         "import sys\n"
-        "from openxr_agentic.cli import demo, main\n"
+        "from openxr_agentic.cli import main\n"
+        "from openxr_agentic.cli.demo import show as demo\n"
         "demo.app_environment = lambda label: {'PATH': '', 'PYTHONPATH': '/nonexistent'}\n"
         "sys.argv = ['openxr-agentic', 'demo']\n"
         "main()\n"
@@ -112,7 +114,8 @@ def test_an_app_that_ends_early_fails_the_demo_with_what_it_wrote(env: dict[str,
 def test_an_app_that_never_offers_tools_ends_the_demo_after_its_limit(env: dict[str, str]) -> None:
     script = (
         "import sys\n"
-        "from openxr_agentic.cli import demo, main\n"
+        "from openxr_agentic.cli import main\n"
+        "from openxr_agentic.cli.demo import show as demo\n"
         "complete = demo.app_environment\n"
         "demo.app_environment = lambda label: {**complete(label), 'OPENXR_AGENTIC_CHANNEL': ''}\n"
         "demo.LIMIT_SECONDS = 2\n"

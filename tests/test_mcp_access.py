@@ -20,9 +20,9 @@ from cli_harness import environment, finished, line_with, started
 from fake_app import FakeApp
 
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp.access import Access
-from openxr_agentic.mcp.ports import PortError, address_of, listen, port_holder
-from openxr_agentic.mcp.transports import Endpoints, serve
+from openxr_agentic.mcp.transports.access import Access
+from openxr_agentic.mcp.transports.http import Endpoints, serve
+from openxr_agentic.mcp.transports.ports import PortError, address_of, listen, port_holder
 
 TOKEN = "correct-horse-battery"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

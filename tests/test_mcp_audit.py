@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp import audit
-from openxr_agentic.mcp.audit import AuditError, AuditLog
+from openxr_agentic.mcp.limits import audit
+from openxr_agentic.mcp.limits.audit import AuditError, AuditLog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,7 +198,9 @@ def test_a_log_without_room_is_refused(tmp_path: Path, numbers: dict[str, int]) 
 
 def test_a_second_server_on_the_same_file_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
-    program = "import sys, pathlib\nfrom openxr_agentic.mcp.audit import AuditLog\nAuditLog(pathlib.Path(sys.argv[1]))"
+    program = (
+        "import sys, pathlib\nfrom openxr_agentic.mcp.limits.audit import AuditLog\nAuditLog(pathlib.Path(sys.argv[1]))"
+    )
     other = [sys.executable, "-c", program, str(file)]
     with AuditLog(file):
         with pytest.raises(AuditError, match="Another server writes.*a file of its own"):
@@ -285,7 +287,7 @@ def test_a_disk_that_fills_up_in_a_line_leaves_every_later_line_whole(tmp_path: 
     file = tmp_path / "audit.jsonl"
     program = """
 import json, pathlib, resource, sys, time
-from openxr_agentic.mcp.audit import AuditLog
+from openxr_agentic.mcp.limits.audit import AuditLog
 file = pathlib.Path(sys.argv[1])
 call = dict(client="", transport="", app="", arguments="{}", outcome="ok", started=0.0, duration=0.0)
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -16,7 +16,7 @@ from agent_harness import Gate, echo, run, serving_all, text_of, until
 from fake_app import FakeApp
 from mcp import MCPError
 
-from openxr_agentic.mcp.app_fleet import MAX_APP_CHARACTERS, MOST_AWAY, _fit_for_a_name
+from openxr_agentic.mcp.apps.fleet import MAX_APP_CHARACTERS, MOST_AWAY, _fit_for_a_name
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,9 +16,9 @@ from agent_harness import Gate, echo, run, serving, serving_all, text_of, until,
 from fake_app import FAILED, TIMED_OUT, Answer, FakeApp
 from mcp import MCPError
 
-from openxr_agentic.mcp.audit import AuditLog
-from openxr_agentic.mcp.options import ServerOptions
-from openxr_agentic.mcp.policy import Policy
+from openxr_agentic.mcp.answering.options import ServerOptions
+from openxr_agentic.mcp.limits.audit import AuditLog
+from openxr_agentic.mcp.limits.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,7 +11,7 @@ from fake_app import Answer, FakeApp
 from mcp_types import AudioContent, ImageContent, TextContent
 
 import openxr_agentic as agentic
-from openxr_agentic.mcp.media import media_content
+from openxr_agentic.mcp.answering.media import media_content
 
 DATA = "aGVsbG8="  # "hello"
 

@@ -14,7 +14,7 @@ from fake_app import NUMBER, OBJECT, Answer, FakeApp, FakeParameter
 from mcp import MCPError
 from mcp_types import CallToolResult, Tool, ToolAnnotations
 
-from openxr_agentic.mcp.json_objects import MAX_NESTING, read_object
+from openxr_agentic.mcp.answering.json_objects import MAX_NESTING, read_object
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from mcp import MCPError
 from mcp_types import ImageContent
 
 from openxr_agentic.host import channel
-from openxr_agentic.mcp.contents import WARNING_KEY
-from openxr_agentic.mcp.options import LEAST_RESULT_BYTES, ServerOptions
+from openxr_agentic.mcp.answering.contents import WARNING_KEY
+from openxr_agentic.mcp.answering.options import LEAST_RESULT_BYTES, ServerOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,7 +238,7 @@ def test_a_call_of_a_tool_that_is_gone_is_a_clean_error(folder: Path) -> None:
 
 
 def test_an_app_that_does_not_tell_its_tools_holds_up_no_list(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openxr_agentic.mcp.app_link.REFRESH_SECONDS", 0.01)
+    monkeypatch.setattr("openxr_agentic.mcp.apps.link.REFRESH_SECONDS", 0.01)
     app = FakeApp()
     app.add("tool", echo)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openxr_agentic.mcp.policy import Policy, PolicyError, Subject
+from openxr_agentic.mcp.limits.policy import Policy, PolicyError, Subject
 
 TRUST_PAGE = Path(__file__).resolve().parents[1] / "docs" / "trust.md"
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp.ports import PortError, choose_port, listen, port_holder
+from openxr_agentic.mcp.transports.ports import PortError, choose_port, listen, port_holder
 
 
 @pytest.mark.parametrize(

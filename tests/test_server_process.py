@@ -48,7 +48,7 @@ WHOLE_APP = STARTED.replace(
     dedent("""
     import threading
     import xr
-    from openxr_agentic.cli.headless import frames
+    from openxr_agentic.cli.demo.headless import frames
 
     registry = agentic.ToolRegistry(settings=False)
 

@@ -47,7 +47,7 @@ import threading
 import xr
 
 import openxr_agentic as agentic
-from openxr_agentic.cli.headless import frames
+from openxr_agentic.cli.demo.headless import frames
 
 registry = agentic.ToolRegistry(prefix="Loud_", settings=False)
 libc = ctypes.CDLL(None)
@@ -433,7 +433,10 @@ def test_the_exit_code_of_an_app_that_ends_in_its_own_way_is_kept_when_the_clien
 def test_an_app_that_does_not_end_when_the_client_leaves_is_killed(folder: Path) -> None:
     stubborn = "import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + READY
     impatient = (
-        "import openxr_agentic.cli.run as run\nrun.END_SECONDS = 0.2\nfrom openxr_agentic.cli import main\nmain()\n"
+        "from openxr_agentic.cli import main\n"
+        "from openxr_agentic.cli.serving import run\n"
+        "run.END_SECONDS = 0.2\n"
+        "main()\n"
     )
 
     async def scenario() -> None:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.mcp import frames, latency, processes
 from benchmarks.mcp.rounds import BrokenError
-from openxr_agentic.cli.processes import on_end_signals
+from openxr_agentic.cli.serving.processes import on_end_signals
 
 if TYPE_CHECKING:
     import signal

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import xr
 
 import openxr_agentic as agentic
-from openxr_agentic.cli.headless import frames
+from openxr_agentic.cli.demo.headless import frames
 
 WORK_MS = 4.0
 TOOL_MS = 0.2

@@ -18,7 +18,7 @@ import uvicorn
 from mcp.server import Server, ServerRequestContext
 
 from benchmarks.mcp.app import echo
-from openxr_agentic.mcp.ports import listen
+from openxr_agentic.mcp.transports.ports import listen
 
 Context = ServerRequestContext[dict[str, Any]]
 

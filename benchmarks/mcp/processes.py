@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.mcp.rounds import BrokenError
-from openxr_agentic.cli.processes import Child, child
-from openxr_agentic.cli.run import app_environment, new_label
+from openxr_agentic.cli.serving.processes import Child, child
+from openxr_agentic.cli.serving.run import app_environment, new_label
 from openxr_agentic.host.channel import App, find_apps
 
 if TYPE_CHECKING:

@@ -1,17 +1,13 @@
 """The command ``openxr-agentic``.
 
-group        the command itself: options in common, errors in words
-serving_options  the options of the commands that serve
-serve        an app's tools over MCP
-run          a command as an app: mock runtime, channel, server
-demo         the whole path, with an agent at the other end
-apps         the running apps, and which one is meant
-tools, call  what an agent sees and does; agent_commands has their options, and those of the next two
-check        a module's tools, before any agent sees them (inspection)
-config       what to paste into clients (client_config)
-targets      whom tools and call ask; agent_client asks, client_failures says why there is no answer
-console      what is printed, and where
-processes    child processes and signals
+group           the command itself: options in common, errors in words
+agent_commands  the options of apps, tools, call, check and config
+serving/        serve and run
+asking/         apps, tools and call
+demo/           the whole path, with an agent at the other end
+check           a module's tools, before any agent sees them (inspection)
+client_config   config: what to paste into clients
+console         what is printed, and where
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from openxr_agentic.cli import missing_extra
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openxr_agentic.cli.targets import Target
+    from openxr_agentic.cli.asking.targets import Target
 
 WRONG_USAGE: Final = 2
 
@@ -50,7 +50,7 @@ def _where_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _target(url: str | None, app: str | None, token_file: str | None) -> Target:
     if complaint := missing_extra("mcp"):
         raise click.ClickException(complaint)
-    from openxr_agentic.cli.targets import choose_target
+    from openxr_agentic.cli.asking.targets import choose_target
     from openxr_agentic.errors import ConfigurationError
 
     if url is not None and app is not None:
@@ -70,7 +70,7 @@ def apps(as_json: bool) -> None:
     and it runs on this package's mock runtime. One that does not answer is
     listed with the reason.
     """
-    from openxr_agentic.cli.apps import show_apps
+    from openxr_agentic.cli.asking.apps import show_apps
 
     show_apps(as_json=as_json)
 
@@ -85,7 +85,7 @@ def tools(url: str | None, app: str | None, token_file: str | None, as_json: boo
     Meta's. Where none runs, and one app does, asks that app itself.
     """
     target = _target(url, app, token_file)
-    from openxr_agentic.cli.tools import show_tools
+    from openxr_agentic.cli.asking.tools import show_tools
 
     show_tools(target, as_json=as_json)
 
@@ -131,7 +131,7 @@ def call(
 
     Whom it asks is as for `tools`.
     """
-    from openxr_agentic.cli.call_arguments import BadArgumentsError, read_arguments, split_pairs
+    from openxr_agentic.cli.asking.arguments import BadArgumentsError, read_arguments, split_pairs
 
     if pairs and arguments is not None:
         raise _WrongUsageError("Give arguments as key=value or with --arguments, not both.")
@@ -139,7 +139,7 @@ def call(
         split = split_pairs(pairs)
         given = None if arguments is None else read_arguments(arguments)
         target = _target(url, app, token_file)
-        from openxr_agentic.cli.call import Request, call_tool
+        from openxr_agentic.cli.asking.call import Request, call_tool
 
         code = call_tool(target, Request(tool, split, given, timeout), as_json=as_json, output=output)
     except BadArgumentsError as error:

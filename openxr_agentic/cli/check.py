@@ -7,9 +7,9 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from openxr_agentic.cli.asking.tools import print_tools
 from openxr_agentic.cli.console import stdout_console, stdout_for_results
 from openxr_agentic.cli.inspection import ModuleError, inspect_module
-from openxr_agentic.cli.tools import print_tools
 from openxr_agentic.registry.advice import report
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from openxr_agentic.cli.targets import endpoints_of
+from openxr_agentic.cli.asking.targets import endpoints_of
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp.access import TOKEN_VARIABLE
-from openxr_agentic.mcp.ports import HTTP_PATH, LOOPBACK, choose_port
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.transports.ports import HTTP_PATH, LOOPBACK, choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,9 +10,9 @@ from openxr_agentic import __version__
 from openxr_agentic.cli import missing_extra
 from openxr_agentic.cli.agent_commands import COMMANDS
 from openxr_agentic.cli.console import log_to_stderr
-from openxr_agentic.cli.serving_options import ServingOptions, serving_options
+from openxr_agentic.cli.serving.options import ServingOptions, serving_options
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.mcp.ports import choose_port
+from openxr_agentic.mcp.transports.ports import choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def serve(serving: ServingOptions, app: str | None, every_app: bool, as_json: bo
         raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
     _require_server()
     with serving.open() as opened:
-        from openxr_agentic.cli.serve import choose_source, serve_source
+        from openxr_agentic.cli.serving.serve import choose_source, serve_source
 
         source = choose_source(app, every_app=every_app)
         serve_source(source, opened, as_json=as_json, until_stdin_closes=until_stdin_closes and not serving.stdio)
@@ -109,7 +109,7 @@ def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command:
         raise _RunFailure(complaint)
     try:
         with serving.open() as opened:
-            from openxr_agentic.cli.run import run_app
+            from openxr_agentic.cli.serving.run import run_app
 
             code = run_app(app_command, opened, as_json=as_json)
     except AgenticError as error:
@@ -131,7 +131,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
     """
     _require_server()
     chosen = choose_port("0" if port is None and not keep_serving else port)
-    from openxr_agentic.cli.demo import show
+    from openxr_agentic.cli.demo.show import show
 
     ctx.exit(show(chosen, keep_serving=keep_serving, as_json=as_json))
 

@@ -16,18 +16,18 @@ from mcp.server.subscriptions import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from openxr_agentic import __version__
-from openxr_agentic.mcp.calls import Caller, Calls
-from openxr_agentic.mcp.catalogue import Catalogue
-from openxr_agentic.mcp.options import ServerOptions
-from openxr_agentic.mcp.ports import HTTP_PATH
+from openxr_agentic.mcp.answering.calls import Caller, Calls
+from openxr_agentic.mcp.answering.catalogue import Catalogue
+from openxr_agentic.mcp.answering.options import ServerOptions
+from openxr_agentic.mcp.transports.ports import HTTP_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp.server.models import InitializationOptions
 
-    from openxr_agentic.mcp.catalogue import Entry
-    from openxr_agentic.mcp.source import ToolSource
+    from openxr_agentic.mcp.answering.catalogue import Entry
+    from openxr_agentic.mcp.apps.source import ToolSource
 
 Context = ServerRequestContext[dict[str, Any]]
 

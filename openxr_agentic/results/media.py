@@ -2,7 +2,7 @@
 
 The extension carries a text and nothing else. A text that as a whole is a data URL
 (RFC 2397) of one of the types below says that it is an image or a sound: the agent's
-server (`openxr_agentic.mcp.media`) passes it on as such, and on another host an agent
+server (`openxr_agentic.mcp.answering.media`) passes it on as such, and on another host an agent
 still gets everything.
 """
 

@@ -10,7 +10,7 @@ import threading
 import xr
 
 import openxr_agentic as agentic
-from openxr_agentic.cli.headless import frames
+from openxr_agentic.cli.demo.headless import frames
 
 RED_PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from openxr_agentic.mcp.policy import Policy
+from openxr_agentic.mcp.limits.policy import Policy
 
 if TYPE_CHECKING:
-    from openxr_agentic.mcp.audit import AuditLog
+    from openxr_agentic.mcp.limits.audit import AuditLog
 
 CALL_SECONDS: Final = 30.0
 """How long a call may take when nobody says otherwise; the same as the host's own limit."""

@@ -19,9 +19,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp.access import Access
-from openxr_agentic.mcp.gate import gate
-from openxr_agentic.mcp.ports import HTTP_PATH, LOOPBACK, SSE_PATH, address_of, in_url
+from openxr_agentic.mcp.transports.access import Access
+from openxr_agentic.mcp.transports.gate import gate
+from openxr_agentic.mcp.transports.ports import HTTP_PATH, LOOPBACK, SSE_PATH, address_of, in_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

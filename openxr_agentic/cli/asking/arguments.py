@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from openxr_agentic.cli.schema_words import (
+from openxr_agentic.cli.asking.schema_words import (
     Accepted,
     accepted,
     compact,
@@ -23,7 +23,7 @@ from openxr_agentic.errors import AgenticError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openxr_agentic.cli.schema_words import Schema
+    from openxr_agentic.cli.asking.schema_words import Schema
 
 _MOST_SHOWN: Final = 60
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from openxr_agentic.mcp.json_objects import read_object
+from openxr_agentic.mcp.answering.json_objects import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,13 +17,13 @@ from mcp import Client
 from rich.markup import escape
 
 from openxr_agentic.cli.console import stdout_console
-from openxr_agentic.cli.conversation import SCHEMAS, Conversation
-from openxr_agentic.cli.processes import Child, child, on_end_signals
-from openxr_agentic.cli.run import app_environment, new_label
-from openxr_agentic.cli.serve import claude_command
+from openxr_agentic.cli.demo.conversation import SCHEMAS, Conversation
+from openxr_agentic.cli.serving.processes import Child, child, on_end_signals
+from openxr_agentic.cli.serving.run import app_environment, new_label
+from openxr_agentic.cli.serving.serve import claude_command
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.mcp.access import TOKEN_VARIABLE
-from openxr_agentic.mcp.transports import Endpoints
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.transports.http import Endpoints
 
 if TYPE_CHECKING:
     import signal
@@ -85,7 +85,7 @@ async def _hold(port: int, keep_serving: bool, as_json: bool) -> int:
     console = stdout_console()
     console.quiet = as_json
     label = new_label("demo")
-    app_command = [sys.executable, "-m", "openxr_agentic.cli.demo_app"]
+    app_command = [sys.executable, "-m", "openxr_agentic.cli.demo.app"]
     server_command = [sys.executable, "-m", "openxr_agentic", "serve", "--json"]
     server_command += ["--port", str(port), "--app", label]
     # The agent here has no token to send.

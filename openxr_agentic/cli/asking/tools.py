@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from openxr_agentic.cli.asking.schema_words import properties_of, signature
 from openxr_agentic.cli.console import printable, stderr_console, stdout_console
-from openxr_agentic.cli.schema_words import properties_of, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp_types import Tool
     from rich.console import Console
 
-    from openxr_agentic.cli.targets import Target
+    from openxr_agentic.cli.asking.targets import Target
 
 LIST_SECONDS: Final = 30.0
 _MOST_PAGES: Final = 1000
@@ -63,7 +63,7 @@ def show_tools(target: Target, *, as_json: bool) -> None:
     Raises:
         AgentClientError: It gave no list.
     """
-    from openxr_agentic.cli.agent_client import ask
+    from openxr_agentic.cli.asking.client import ask
 
     tools = [as_listed(tool) for tool in ask(target, list_all, LIST_SECONDS)]
     if as_json:

@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from openxr_agentic.mcp.access import Access
+    from openxr_agentic.mcp.transports.access import Access
 
 _PREFLIGHT_SECONDS: Final = 600
 

@@ -5,7 +5,7 @@ even under a name of its own. So every request must name this server as a Host t
 only this machine or its user can have chosen, and one that a page sent must come
 from such a page. Beyond loopback there must be a token too.
 
-Nothing here needs more than the standard library; `openxr_agentic.mcp.gate` puts it in
+Nothing here needs more than the standard library; `openxr_agentic.mcp.transports.gate` puts it in
 front of the web server.
 """
 
@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openxr_agentic.errors import ConfigurationError
-from openxr_agentic.mcp.ports import address_of, is_loopback
+from openxr_agentic.mcp.transports.ports import address_of, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

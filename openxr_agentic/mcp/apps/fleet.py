@@ -15,9 +15,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from openxr_agentic.mcp.app_link import AppLink
-from openxr_agentic.mcp.seeker import POLL_SECONDS, Seeker
-from openxr_agentic.mcp.source import AppAwayError, Offer
+from openxr_agentic.mcp.apps.link import AppLink
+from openxr_agentic.mcp.apps.seeker import POLL_SECONDS, Seeker
+from openxr_agentic.mcp.apps.source import AppAwayError, Offer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

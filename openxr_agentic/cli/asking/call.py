@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from openxr_agentic.cli.agent_client import ask
-from openxr_agentic.cli.call_arguments import Pair, typed_arguments
+from openxr_agentic.cli.asking.arguments import Pair, typed_arguments
+from openxr_agentic.cli.asking.client import ask
+from openxr_agentic.cli.asking.tools import as_listed, list_all
 from openxr_agentic.cli.console import printable
-from openxr_agentic.cli.tools import as_listed, list_all
 from openxr_agentic.errors import AgenticError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
-    from openxr_agentic.cli.targets import Target
+    from openxr_agentic.cli.asking.targets import Target
 
 TOOL_FAILED: Final = 3
 """The exit code when the tool answered with an error."""

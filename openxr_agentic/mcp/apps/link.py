@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.host.channel import CallResult, ChannelClient, ChannelClosedError, ChannelError
-from openxr_agentic.mcp.seeker import POLL_SECONDS, Seeker
-from openxr_agentic.mcp.source import AppAwayError, Offer
+from openxr_agentic.mcp.apps.seeker import POLL_SECONDS, Seeker
+from openxr_agentic.mcp.apps.source import AppAwayError, Offer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -11,15 +11,15 @@ from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic import ValidationError
 
-from openxr_agentic.mcp.json_objects import read_object
-from openxr_agentic.mcp.policy import Subject
-from openxr_agentic.mcp.schemas import input_schema, portable_input_schema, require_valid
+from openxr_agentic.mcp.answering.json_objects import read_object
+from openxr_agentic.mcp.answering.schemas import input_schema, portable_input_schema, require_valid
+from openxr_agentic.mcp.limits.policy import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openxr_agentic.mcp.policy import Policy
-    from openxr_agentic.mcp.source import Offer
+    from openxr_agentic.mcp.apps.source import Offer
+    from openxr_agentic.mcp.limits.policy import Policy
 
 log = logging.getLogger(__name__)
 

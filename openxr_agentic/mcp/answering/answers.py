@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from openxr_agentic.errors import result_name
 from openxr_agentic.host.channel import CallResult, CallStatus
-from openxr_agentic.mcp.contents import content_of
-from openxr_agentic.mcp.plain_results import ERROR_MARK, failure, text_result
+from openxr_agentic.mcp.answering.contents import content_of
+from openxr_agentic.mcp.answering.plain_results import ERROR_MARK, failure, text_result
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-    from openxr_agentic.mcp.catalogue import Entry
-    from openxr_agentic.mcp.options import ServerOptions
+    from openxr_agentic.mcp.answering.catalogue import Entry
+    from openxr_agentic.mcp.answering.options import ServerOptions
 
 _TIPS: Final = {
     CallStatus.FAILED: "The tool itself failed; look at the app's log, or try other arguments.",

@@ -12,16 +12,16 @@ from mcp_types import INVALID_PARAMS, CallToolResult
 
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.host.channel import CallStatus, ChannelError, ChannelTimeoutError
-from openxr_agentic.mcp.answers import call_result
-from openxr_agentic.mcp.plain_results import failure
-from openxr_agentic.mcp.source import AppAwayError
+from openxr_agentic.mcp.answering.answers import call_result
+from openxr_agentic.mcp.answering.plain_results import failure
+from openxr_agentic.mcp.apps.source import AppAwayError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openxr_agentic.mcp.catalogue import Catalogue, Entry
-    from openxr_agentic.mcp.options import ServerOptions
-    from openxr_agentic.mcp.source import ToolSource
+    from openxr_agentic.mcp.answering.catalogue import Catalogue, Entry
+    from openxr_agentic.mcp.answering.options import ServerOptions
+    from openxr_agentic.mcp.apps.source import ToolSource
 
 _OUTCOMES: Final = {
     CallStatus.DONE: "ok",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from openxr_agentic.mcp.access import TOKEN_VARIABLE, Access
-from openxr_agentic.mcp.ports import LOOPBACK, PORT_VARIABLE, choose_port, listen
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE, Access
+from openxr_agentic.mcp.transports.ports import LOOPBACK, PORT_VARIABLE, choose_port, listen
 
 if TYPE_CHECKING:
     import socket
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from openxr_agentic.mcp.options import ServerOptions
+    from openxr_agentic.mcp.answering.options import ServerOptions
 
 MOST_SECONDS: Final = 24 * 60 * 60
 """The longest that a call can be given."""
@@ -111,9 +111,9 @@ class ServingOptions:
                 raise click.UsageError(f"--stdio opens no port, so {option} cannot go with it.")
 
     def _answers(self) -> ServerOptions:
-        from openxr_agentic.mcp.audit import AuditLog
-        from openxr_agentic.mcp.options import CALL_SECONDS, LEAST_RESULT_BYTES, ServerOptions
-        from openxr_agentic.mcp.policy import Policy
+        from openxr_agentic.mcp.answering.options import CALL_SECONDS, LEAST_RESULT_BYTES, ServerOptions
+        from openxr_agentic.mcp.limits.audit import AuditLog
+        from openxr_agentic.mcp.limits.policy import Policy
 
         timeout = CALL_SECONDS if self.call_timeout is None else self.call_timeout
         if not (math.isfinite(timeout) and 0 < timeout <= MOST_SECONDS):

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from openxr_agentic.cli.console import stderr_console
-from openxr_agentic.cli.processes import on_end_signals, on_stdin_closed
-from openxr_agentic.mcp.access import TOKEN_VARIABLE
-from openxr_agentic.mcp.app_fleet import AppFleet
-from openxr_agentic.mcp.app_link import AppLink
+from openxr_agentic.cli.serving.processes import on_end_signals, on_stdin_closed
+from openxr_agentic.mcp.apps.fleet import AppFleet
+from openxr_agentic.mcp.apps.link import AppLink
 from openxr_agentic.mcp.server import AgentServer
-from openxr_agentic.mcp.stdio import serve_stdio
-from openxr_agentic.mcp.transports import Endpoints, serve
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.transports.http import Endpoints, serve
+from openxr_agentic.mcp.transports.stdio import serve_stdio
 
 if TYPE_CHECKING:
-    from openxr_agentic.cli.serving_options import Serving
-    from openxr_agentic.mcp.source import ToolSource
+    from openxr_agentic.cli.serving.options import Serving
+    from openxr_agentic.mcp.apps.source import ToolSource
 
 
 def choose_source(app: str | None, *, every_app: bool) -> ToolSource:

@@ -23,18 +23,18 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import EmptyResult, PingRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from openxr_agentic.cli.client_failures import CONNECT_SECONDS, AgentClientError, NoServerThereError, in_words
-from openxr_agentic.cli.processes import on_end_signals
-from openxr_agentic.cli.targets import is_loopback
-from openxr_agentic.mcp.app_link import AppLink
+from openxr_agentic.cli.asking.failures import CONNECT_SECONDS, AgentClientError, NoServerThereError, in_words
+from openxr_agentic.cli.asking.targets import is_loopback
+from openxr_agentic.cli.serving.processes import on_end_signals
+from openxr_agentic.mcp.apps.link import AppLink
 from openxr_agentic.mcp.server import AgentServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from openxr_agentic.cli.apps import FoundApp
-    from openxr_agentic.cli.targets import Endpoint, Target
+    from openxr_agentic.cli.asking.apps import FoundApp
+    from openxr_agentic.cli.asking.targets import Endpoint, Target
 
 T = TypeVar("T")
 

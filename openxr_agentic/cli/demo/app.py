@@ -16,7 +16,7 @@ import xr
 
 import openxr_agentic as agentic
 from openxr_agentic import ParameterType, ToolParameter
-from openxr_agentic.cli.headless import frames
+from openxr_agentic.cli.demo.headless import frames
 
 NAME: Final = "openxr-agentic demo app"
 

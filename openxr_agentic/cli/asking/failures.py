@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from openxr_agentic.cli.console import printable
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.mcp.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

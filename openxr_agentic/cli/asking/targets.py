@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from openxr_agentic.cli.apps import HOW_TO_START, FoundApp, NoSuchAppError, look_for_apps, the_app
+from openxr_agentic.cli.asking.apps import HOW_TO_START, FoundApp, NoSuchAppError, look_for_apps, the_app
 from openxr_agentic.cli.console import printable, stderr_console
 from openxr_agentic.errors import AgenticError, ConfigurationError
-from openxr_agentic.mcp.access import TOKEN_VARIABLE
-from openxr_agentic.mcp.ports import HTTP_PATH, LOOPBACK, SSE_PATH, choose_port
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.transports.ports import HTTP_PATH, LOOPBACK, SSE_PATH, choose_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from openxr_agentic.cli.processes import END_SECONDS, on_end_signals
-from openxr_agentic.cli.serve import announce, keep_serving
+from openxr_agentic.cli.serving.processes import END_SECONDS, on_end_signals
+from openxr_agentic.cli.serving.serve import announce, keep_serving
 from openxr_agentic.host import manifest_path
-from openxr_agentic.mcp.access import TOKEN_VARIABLE
-from openxr_agentic.mcp.app_link import AppLink
-from openxr_agentic.mcp.transports import Endpoints
+from openxr_agentic.mcp.apps.link import AppLink
+from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
+from openxr_agentic.mcp.transports.http import Endpoints
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping, Sequence
 
-    from openxr_agentic.cli.serving_options import Serving
+    from openxr_agentic.cli.serving.options import Serving
 
 log = logging.getLogger(__name__)
 

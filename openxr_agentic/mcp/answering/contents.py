@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_types import CallToolResult, TextContent
 
-from openxr_agentic.mcp.json_objects import read_object
-from openxr_agentic.mcp.media import media_content
-from openxr_agentic.mcp.plain_results import failure, text_result
+from openxr_agentic.mcp.answering.json_objects import read_object
+from openxr_agentic.mcp.answering.media import media_content
+from openxr_agentic.mcp.answering.plain_results import failure, text_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
