@@ -410,3 +410,9 @@ def test_an_interrupt_that_comes_while_the_app_is_being_started_reaches_it(folde
         [sys.executable, "-c", program, script], env=environment(folder), capture_output=True, text=True, check=False
     )
     assert (ended.returncode, "Traceback" in ended.stderr) == (5, False), ended.stderr
+
+
+def test_an_app_that_never_offered_tools_is_said_to_have_ended_without(folder: Path) -> None:
+    code, _, stderr = run(finished(*ANY_PORT, *python("pass"), env=environment(folder)))
+    assert code == 0
+    assert "ended without an OpenXR instance with the extension" in stderr

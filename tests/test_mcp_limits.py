@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from mcp import MCPError
 from openxr_agentic.mcp.answering.options import ServerOptions
 from openxr_agentic.mcp.limits.audit import AuditLog
 from openxr_agentic.mcp.limits.policy import Policy
+from openxr_agentic.mcp.server import ABSENCE_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -215,3 +217,44 @@ def test_a_call_whose_client_vanished_is_written_down_too(folder: Path, tmp_path
     run(scenario())
     audit.close()
     assert [line["outcome"] for line in lines(file)] == ["cancelled"]
+
+
+# ---- why there is less to see than somebody expects
+
+
+async def why(client: Client) -> str:
+    return str(((await client.list_tools()).meta or {}).get(ABSENCE_KEY, ""))
+
+
+def test_a_list_says_what_is_kept_from_agents_but_not_by_name(folder: Path) -> None:
+    app = cubes()
+    app.add("off", echo, metadata='{"enabled": false}')
+
+    async def scenario() -> None:
+        async with limited(folder, app, deny=["delete_*"]) as client:
+            told = await why(client)
+            assert "server's policy: 1." in told
+            assert "Disabled by the app: 1." in told
+            assert not any(name in told for name in app.tools)
+        async with limited(folder, cubes()) as client:
+            assert await why(client) == ""
+
+    run(scenario())
+
+
+def test_an_empty_list_says_why(folder: Path) -> None:
+    one, two = FakeApp(name="One"), FakeApp(name="Two", pid=os.getppid())
+
+    async def scenario() -> None:
+        async with serving() as server, server.client() as client:
+            assert await why(client) == "No app was found yet."
+            async with one.running(folder):
+                await until_connected(server)
+                assert await why(client) == "The app One is there, and has registered no tools."
+            await until(lambda: not server.link.connected)
+            assert await why(client) == "The app One is not running."
+        async with one.running(folder), two.running(folder), serving() as server, server.client() as client:
+            await until(lambda: "Several apps" in server.link.absence)
+            assert "Choose one" in await why(client)
+
+    run(scenario())

@@ -235,6 +235,8 @@ def test_an_unknown_tool_is_a_protocol_error_that_offers_near_names(folder: Path
         async with app.running(folder), serving() as server:
             await until_connected(server)
             async with server.client(transport, mode) as client:
+                with pytest.raises(MCPError, match=r"Did you mean spawn_cube\?"):
+                    await client.call_tool("cube", {})
                 with pytest.raises(MCPError, match="Did you mean spawn_cube") as caught:
                     await client.call_tool("spawn_cub", {})
                 assert caught.value.code == INVALID_PARAMS

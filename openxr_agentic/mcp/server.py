@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 from mcp.server import NotificationOptions, Server, ServerRequestContext
@@ -22,12 +22,15 @@ from openxr_agentic.mcp.answering.options import ServerOptions
 from openxr_agentic.mcp.transports.ports import HTTP_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from mcp.server.models import InitializationOptions
 
     from openxr_agentic.mcp.answering.catalogue import Entry
     from openxr_agentic.mcp.apps.source import ToolSource
+
+ABSENCE_KEY: Final = "openxr-agentic/absence"
+"""Where the ``_meta`` of a list says why tools are not in it."""
 
 Context = ServerRequestContext[dict[str, Any]]
 
@@ -91,7 +94,22 @@ class AgentServer(Server[dict[str, Any]]):
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         await self._source.refresh()
-        return types.ListToolsResult(tools=[entry.told for entry in self._entries.values() if entry.listed])
+        entries = self._entries.values()
+        result = types.ListToolsResult(tools=[entry.told for entry in entries if entry.listed])
+        if why := self._absence(entries):
+            result.meta = {ABSENCE_KEY: why}
+        return result
+
+    def _absence(self, entries: Collection[Entry]) -> str:
+        """Return why tools may be missing that somebody looks for, in words; empty: for no reason known here."""
+        denied = sum(entry.refusal is not None for entry in entries)
+        disabled = sum(not entry.enabled for entry in entries)
+        parts = [self._source.absence] if self._source.absence else []
+        if denied:
+            parts.append(f"Kept from agents by the server's policy: {denied}.")
+        if disabled:
+            parts.append(f"Disabled by the app: {disabled}.")
+        return " ".join(parts)
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await self._calls.answer(params.name, params.arguments or {}, _caller(context))

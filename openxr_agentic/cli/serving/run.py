@@ -128,6 +128,8 @@ async def _run(
             stop.set()
             await answering
     code = ended.result()
+    if not link.met:
+        log.warning("the app has ended without an OpenXR instance with the extension, so agents saw no tools")
     if code >= 0:
         return code
     if -code in ending:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from openxr_agentic.mcp.answering.options import ServerOptions
     from openxr_agentic.mcp.apps.source import ToolSource
 
+_MOST_HINTS: Final = 3
+
 _OUTCOMES: Final = {
     CallStatus.DONE: "ok",
     CallStatus.FAILED: "failed",
@@ -156,6 +158,8 @@ class Calls:
         return entry
 
     def _unknown_tool(self, name: str, why: str) -> MCPError:
-        near = difflib.get_close_matches(name, [name for name, entry in self._entries.items() if entry.listed], n=3)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        listed = [name for name, entry in self._entries.items() if entry.listed]
+        # By its own name, without what the app or the server puts in front; then by its letters.
+        near = [other for other in listed if other.endswith(f"_{name}")] or difflib.get_close_matches(name, listed)
+        hint = f" Did you mean {' or '.join(near[:_MOST_HINTS])}?" if near else ""
         return MCPError(INVALID_PARAMS, f"Unknown tool: {name}.{f' {why}' if why else ''}{hint}")

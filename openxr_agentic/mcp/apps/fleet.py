@@ -12,7 +12,7 @@ import asyncio
 import itertools
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from openxr_agentic.mcp.apps.link import AppLink
@@ -38,10 +38,10 @@ MOST_AWAY: Final = 8
 @dataclass
 class _Place:
     base: str
+    link: AppLink
     taken: bool = True
     left: int = 0
     """When its app left, by a count over all apps."""
-    link: AppLink = field(default_factory=AppLink)
 
 
 class AppFleet:
@@ -113,7 +113,7 @@ class AppFleet:
                 return name
         numbered = (f"{base}_{number}" for number in itertools.count(2))
         name = next(name for name in itertools.chain((base,), numbered) if name not in self._places)
-        self._places[name] = place = _Place(base)
+        self._places[name] = place = _Place(base, AppLink(place=name))
         place.link.on_changed(self._gather_offers)
         return name
 

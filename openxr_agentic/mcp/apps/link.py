@@ -37,11 +37,13 @@ class AppLink:
             takes the only app there is; from then on that one is wanted.
         ends_with_app: The server ends when the app does, as under ``run``: then
             nobody is told to wait for a restart.
+        place: What the app is called among several; empty: it is the only one.
     """
 
-    def __init__(self, wanted: str | None = None, *, ends_with_app: bool = False) -> None:
+    def __init__(self, wanted: str | None = None, *, ends_with_app: bool = False, place: str = "") -> None:
         self._wanted = wanted
         self._ends_with_app = ends_with_app
+        self._place = place
         self._met = False
         self._client: ChannelClient | None = None
         self._complaint = ""
@@ -55,15 +57,21 @@ class AppLink:
         return self._offers
 
     @property
+    def met(self) -> bool:
+        """Whether the app was there at any time."""
+        return self._met
+
+    @property
     def connected(self) -> bool:
         """Whether the app is there."""
         return self._client is not None
 
     @property
     def absence(self) -> str:
-        """Why the app is not there, in words; empty when it is."""
+        """Why the app or its tools are not there, in words; empty when they are."""
         if self._client is not None:
-            return ""
+            name = self._client.application_name
+            return "" if self._offers else f"The app {name} is there, and has registered no tools."
         if self._complaint:
             return self._complaint
         if self._ends_with_app:  # its label was made up for it, and says nothing to anybody
@@ -189,7 +197,8 @@ class AppLink:
         self._client = client
         self._met = True
         # Not how many tools: an app registers them while it starts.
-        log.info("connected to %s (process %d, %s)", client.application_name, client.pid, client.host)
+        place = f"{self._place}: " if self._place else ""
+        log.info("connected to %s%s (process %d, %s)", place, client.application_name, client.pid, client.host)
         while not client.closed.done():
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, client.closed), return_when=asyncio.FIRST_COMPLETED)
@@ -213,8 +222,8 @@ def _waiting_for(wanted: str | None) -> str:
             f"waiting for {f'the app {wanted}' if wanted else 'an app'}: start {'it' if wanted else 'one'} with "
             "OPENXR_AGENTIC_CHANNEL=1 on the mock runtime, or use: openxr-agentic run -- COMMAND"
         )
-    # A process that is there is known before it is an app: it may have started this server.
+    # It may have started this server, and be about to make its instance.
     return (
-        f"waiting for the app {wanted}: process {wanted} has no OpenXR instance with the extension yet, made on "
-        "the mock runtime with OPENXR_AGENTIC_CHANNEL=1"
+        f"waiting for the app {wanted}: it will be served when process {wanted} has made its OpenXR instance, on the "
+        "mock runtime and with OPENXR_AGENTIC_CHANNEL=1"
     )

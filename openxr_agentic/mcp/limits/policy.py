@@ -21,7 +21,7 @@ import sys
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from openxr_agentic.errors import AgenticError
+from openxr_agentic.errors import ConfigurationError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,7 +45,7 @@ _KEYS: Final = ("read_only", "allow", "deny")
 _MOST_RULES_SHOWN: Final = 5
 
 
-class PolicyError(AgenticError, ValueError):
+class PolicyError(ConfigurationError):
     """A policy file or a rule that cannot be used."""
 
 
