@@ -19,12 +19,14 @@ from openxr_agentic import __version__
 from openxr_agentic.mcp.answering.calls import Caller, Calls
 from openxr_agentic.mcp.answering.catalogue import Catalogue
 from openxr_agentic.mcp.answering.options import ServerOptions
+from openxr_agentic.mcp.answering.plain_results import failure
 from openxr_agentic.mcp.transports.ports import HTTP_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Coroutine, Mapping
 
     from mcp.server.models import InitializationOptions
+    from starlette.requests import Request
 
     from openxr_agentic.mcp.answering.catalogue import Entry
     from openxr_agentic.mcp.apps.source import ToolSource
@@ -54,6 +56,7 @@ class AgentServer(Server[dict[str, Any]]):
         self._catalogue = Catalogue(options.policy, as_meta=options.as_meta)
         self._calls = Calls(source, self._catalogue, options)
         self._bus = InMemorySubscriptionBus()
+        self._told: set[int] = set()  # clients of the handshake era, which live as long as their ids are here
         self._listen = ListenHandler(self._bus)
         super().__init__(
             "openxr-agentic",
@@ -112,7 +115,10 @@ class AgentServer(Server[dict[str, Any]]):
         return " ".join(parts)
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await self._calls.answer(params.name, params.arguments or {}, _caller(context))
+        answering = self._calls.answer(params.name, params.arguments or {}, _caller(context))
+        if context.request is None or context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return await answering
+        return await _while_connected(context.request, answering)
 
     async def _publish_change(self) -> None:
         await self._bus.publish(ToolsListChanged())
@@ -126,13 +132,15 @@ class AgentServer(Server[dict[str, Any]]):
         subscription itself. Changes that arrive while one is being sent are
         sent as one.
         """
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return
+        client = context.session.client_params
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS or client is None or id(client) in self._told:
+            return  # a client may say it again
         changed = asyncio.Event()
 
         def wake(event: ServerEvent) -> None:
             changed.set()
 
+        self._told.add(id(client))
         unsubscribe = self._bus.subscribe(wake)
         try:
             while True:
@@ -141,6 +149,7 @@ class AgentServer(Server[dict[str, Any]]):
                 await context.session.send_tool_list_changed()
         finally:
             unsubscribe()
+            self._told.discard(id(client))
 
 
 def _caller(context: Context) -> Caller:
@@ -149,3 +158,32 @@ def _caller(context: Context) -> Caller:
     if context.request is None:
         return Caller(client, "stdio")
     return Caller(client, "http" if context.request.url.path == HTTP_PATH else "sse")
+
+
+async def _while_connected(
+    request: Request, answering: Coroutine[Any, Any, types.CallToolResult]
+) -> types.CallToolResult:
+    """Await an answer as long as the client waits for it.
+
+    The package withdraws a call whose client has vanished, but for streamable HTTP of
+    the handshake era: there a client could come back for the answer, to a server that
+    keeps it. This one does not, so nobody would get it.
+    """
+    if request.url.path != HTTP_PATH:
+        return await answering
+    task = asyncio.ensure_future(answering)
+    leaving = asyncio.ensure_future(_has_left(request))
+    try:
+        await asyncio.wait((task, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            return failure("The client has left.", "Call again.")
+        return task.result()
+    finally:
+        leaving.cancel()
+        task.cancel()
+        await asyncio.gather(task, leaving, return_exceptions=True)
+
+
+async def _has_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
