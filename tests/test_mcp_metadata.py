@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from agent_harness import echo, run, serving, text_of, until, until_connected
-from fake_app import NUMBER, OBJECT, Answer, FakeApp, FakeParameter
+from fake_app import ARRAY, NUMBER, OBJECT, Answer, FakeApp, FakeParameter
 from mcp import MCPError
 from mcp_types import CallToolResult, Tool, ToolAnnotations
 
@@ -116,6 +116,7 @@ BROKEN = {
     "properties that are none": '{"inputSchema": {"properties": {"a": 1}}}',
     "an output schema whose properties are none": '{"outputSchema": {"type": "object", "properties": {"a": 1}}}',
     "an output schema that is none": '{"outputSchema": {"type": "object", "minProperties": "some"}}',
+    "a schema of no known kind": '{"outputSchema": {"type": "object", "$schema": 5}}',
     "a number that no JSON holds": '{"inputSchema": {"default": 1e400}}',
     "half a character": '{"title": "\\ud800"}',
 }
@@ -226,6 +227,36 @@ def test_an_object_comes_structured_without_an_output_schema_too(folder: Path, m
 def test_what_is_no_object_that_a_message_can_hold_is_text_alone(folder: Path, text: str) -> None:
     result = answered(folder, text)
     assert (text_of(result), result.structured_content, result.is_error) == (text, None, False)
+
+
+def test_a_parameter_of_a_type_that_is_not_known_yet_hides_nothing(folder: Path) -> None:
+    app = FakeApp()
+    app.add("newer", echo, FakeParameter("p", 77), FakeParameter("q", ARRAY, item_type=77))
+    app.add("whole", echo)
+    tools = listed(app, folder)
+    assert list(tools) == ["newer", "whole"]
+    assert tools["newer"].input_schema["properties"] == {"p": {}, "q": {"type": "array", "items": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "words"),
+    [
+        (
+            {"type": "object", "properties": {"x": {"type": "number"}}},
+            '{"x": "no"}',
+            "$.x: 'no' is not of type 'number'",
+        ),
+        ({"type": "object", "properties": {"x": {"$ref": "#/gone"}}}, '{"x": 1}', "output schema cannot be used"),
+    ],
+)
+@ERAS
+def test_an_object_that_clients_would_drop_is_an_error_that_holds_the_text(
+    folder: Path, schema: dict[str, Any], text: str, words: str, mode: str
+) -> None:
+    result = answered(folder, text, {"outputSchema": schema}, mode)
+    assert result.is_error
+    assert words in text_of(result)
+    assert f"\n{text}\n" in text_of(result)
 
 
 def test_an_error_needs_no_object(folder: Path) -> None:

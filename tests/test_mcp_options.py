@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from agent_harness import Gate, echo, run, serving, text_of, until, until_connected
-from fake_app import NUMBER, Answer, FakeApp, FakeParameter
+from fake_app import FAILED, NUMBER, Answer, FakeApp, FakeParameter
 from mcp import MCPError
 from mcp_types import ImageContent
 
@@ -151,7 +151,23 @@ def test_a_picture_over_the_cap_is_an_error_without_the_half_of_it(folder: Path)
     result = answered(folder, picture, max_result_bytes=1000)
     assert result.is_error
     assert "data:" not in text_of(result)
-    assert f"{len(picture)}" in text_of(result)
+    assert str(len(picture.partition(",")[2])) in text_of(result)
+
+
+@pytest.mark.parametrize(
+    ("answer", "metadata"),
+    [
+        (Answer("x" * 5000, FAILED, -2), None),
+        ("x" * 5000, {"outputSchema": {"type": "object"}}),
+        (Answer("Error: " + "x" * 5000), None),
+        ("data: " + "x" * 5000, None),
+    ],
+)
+def test_the_cap_holds_for_whatever_comes_out(folder: Path, answer: str | Answer, metadata: Any) -> None:
+    text = text_of(answered(folder, answer, metadata, max_result_bytes=LEAST_RESULT_BYTES))
+    assert len(text.encode()) <= LEAST_RESULT_BYTES
+    assert "xxx" in text
+    assert "[Cut: " in text
 
 
 # ---- the time of calls

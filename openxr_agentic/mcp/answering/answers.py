@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mcp_types import AudioContent, ImageContent, TextContent
+
 from openxr_agentic.errors import result_name
 from openxr_agentic.host.channel import CallResult, CallStatus
 from openxr_agentic.mcp.answering.contents import content_of
@@ -41,8 +43,12 @@ def call_result(outcome: CallResult, comeback_tip: str, entry: Entry, options: S
         entry: What agents are told of the tool.
         options: How the server answers.
     """
-    if outcome.status == CallStatus.DONE:
-        return _done(outcome, entry, options)
+    result = _done(outcome, entry, options) if outcome.status == CallStatus.DONE else _not_done(outcome, comeback_tip)
+    limit = options.max_result_bytes
+    return result if limit is None else _within(limit, result, entry)
+
+
+def _not_done(outcome: CallResult, comeback_tip: str) -> CallToolResult:
     reason = outcome.text.removeprefix(ERROR_MARK) or f"The call ended as {outcome.status.name}."
     if outcome.result < 0:
         reason += f" ({result_name(outcome.result)})"
@@ -56,31 +62,31 @@ def _done(outcome: CallResult, entry: Entry, options: ServerOptions) -> CallTool
     # words. Where the app knows of the error mark, the mark alone decides.
     marked = outcome.error and not options.as_meta
     is_error = marked or (not entry.marks_errors and text.startswith(ERROR_MARK))
-    limit = options.max_result_bytes
-    if limit is not None and len(text) * _MOST_BYTES_OF_A_CHARACTER > limit:
-        encoded = text.encode()
-        if len(encoded) > limit:
-            return _cut(encoded, limit, entry, is_error=is_error)
     if is_error or options.as_meta:
         return text_result(text, is_error=is_error)
-    return content_of(text, entry.told)
+    return content_of(text, entry)
 
 
-def _cut(encoded: bytes, limit: int, entry: Entry, *, is_error: bool) -> CallToolResult:
-    """Return as much of a text as the cap allows, with the words that say so inside the cap.
+def _within(limit: int, result: CallToolResult, entry: Entry) -> CallToolResult:
+    """Return a result whose text is within the cap, with the words that say that it was cut.
 
     Half an object is none, and half a picture too: where the agent expects one, it is an error.
     """
-    tool = entry.told.name
-    promised = entry.told.output_schema is not None
-    if encoded.startswith(b"data:"):
-        return failure(
-            f"The result of {tool} is media of {len(encoded)} bytes, more than the {limit} that this server passes on.",
-            "Ask for a smaller one.",
-        )
-    head = f"{ERROR_MARK}{tool} ran, but its result is larger than this server passes on. It begins:\n"
+    (item,) = result.content
+    name = entry.told.name
+    if not isinstance(item, TextContent):
+        size = len(item.data) if isinstance(item, (ImageContent, AudioContent)) else 0
+        if size <= limit:
+            return result
+        result = failure(f"The media that {name} returned has {size} bytes, more than is passed on.", "Ask for less.")
+        item = result.content[0]
+    text = item.text if isinstance(item, TextContent) else ""
+    if len(text) * _MOST_BYTES_OF_A_CHARACTER <= limit or len(encoded := text.encode()) <= limit:
+        return result
+    promised = entry.check_result is not None and not result.is_error
+    begin = f"{ERROR_MARK}{name} ran, but its result is too large. It begins:\n" if promised else ""
     mark = f"\n[Cut: this server passes on {limit} bytes of a result, and this one has {len(encoded)}. Ask for less.]"
-    begin = head if promised and not is_error else ""
-    kept = max(0, limit - len(begin.encode()) - len(mark))
-    text = begin + encoded[:kept].decode(errors="ignore") + mark
-    return text_result(text, is_error=is_error or promised)
+    kept = limit - len(begin.encode()) - len(mark)
+    return text_result(
+        begin + encoded[:kept].decode(errors="ignore") + mark, is_error=promised or bool(result.is_error)
+    )

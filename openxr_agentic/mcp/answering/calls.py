@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openxr_agentic.mcp.apps.source import ToolSource
 
 _MOST_HINTS: Final = 3
+_MOST_OF_A_NAME: Final = 128
 
 _OUTCOMES: Final = {
     CallStatus.DONE: "ok",
@@ -93,11 +94,11 @@ class Calls:
                 error_text = getattr(result.content[0], "text", "")
             return result
         finally:
-            entry = self._entries.get(name)
+            offer = self._source.offers.get(name)
             audit.record(
                 client=caller.client,
                 transport=caller.transport,
-                app=entry.offer.app if entry else "",
+                app=offer.app if offer else "",
                 tool=name,
                 arguments=text if isinstance(text, str) else "",
                 outcome=outcome,
@@ -160,6 +161,7 @@ class Calls:
     def _unknown_tool(self, name: str, why: str) -> MCPError:
         listed = [name for name, entry in self._entries.items() if entry.listed]
         # By its own name, without what the app or the server puts in front; then by its letters.
-        near = [other for other in listed if other.endswith(f"_{name}")] or difflib.get_close_matches(name, listed)
+        shown = name if len(name) <= _MOST_OF_A_NAME else f"{name[:_MOST_OF_A_NAME]}…"
+        near = [other for other in listed if other.endswith(f"_{name}")] or difflib.get_close_matches(shown, listed)
         hint = f" Did you mean {' or '.join(near[:_MOST_HINTS])}?" if near else ""
-        return MCPError(INVALID_PARAMS, f"Unknown tool: {name}.{f' {why}' if why else ''}{hint}")
+        return MCPError(INVALID_PARAMS, f"Unknown tool: {shown}.{f' {why}' if why else ''}{hint}")

@@ -12,7 +12,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic import ValidationError
 
 from openxr_agentic.mcp.answering.json_objects import read_object
-from openxr_agentic.mcp.answering.schemas import input_schema, portable_input_schema, require_valid
+from openxr_agentic.mcp.answering.schemas import ResultCheck, input_schema, portable_input_schema, result_check
 from openxr_agentic.mcp.limits.policy import Subject
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Entry(NamedTuple):
         enabled: Whether its app wants it listed.
         refusal: Why the server's policy denies it, in words; None: it does not.
         marks_errors: Whether its app's mark alone says that a result is an error.
+        check_result: Says what is wrong with a result by the output schema that agents
+            are told; None: they are told none.
     """
 
     offer: Offer
@@ -43,6 +45,7 @@ class Entry(NamedTuple):
     enabled: bool
     refusal: str | None
     marks_errors: bool
+    check_result: ResultCheck | None = None
 
     @property
     def listed(self) -> bool:
@@ -81,21 +84,22 @@ class Catalogue:
     def _entry(self, name: str, offer: Offer) -> Entry:
         tool = offer.tool
         plain = types.Tool(name=name, description=tool.description, input_schema=input_schema(tool.parameters))
-        told, metadata, readable = plain, _Metadata(), True
+        told, metadata, readable, check = plain, _Metadata(), True, None
         if tool.metadata:
             try:
                 metadata = msgspec.convert(read_object(tool.metadata), _Metadata)
                 told = _told(plain, metadata)
                 _require_sendable(told)
-            except (msgspec.ValidationError, ValueError, RecursionError) as error:
+                check = None if told.output_schema is None else result_check(told.output_schema)
+            except Exception as error:  # noqa: BLE001 - an app may send anything, and one tool must not hide the others
                 # The tool itself works: an agent gets what the extension says of it.
                 log.warning("the metadata of tool %r is left out: %s", name, _in_one_line(error))
-                told, metadata, readable = plain, _Metadata(), False
+                told, metadata, readable, check = plain, _Metadata(), False, None
         subject = Subject(tool.name, metadata.groups, metadata.annotations or {}, readable, offer.app)
         refusal = self._policy.refusal(subject)
         if self._as_meta:
             return Entry(offer, plain, True, refusal, False)
-        return Entry(offer, told, metadata.enabled, refusal, bool(tool.metadata))
+        return Entry(offer, told, metadata.enabled, refusal, bool(tool.metadata), check)
 
 
 def _kept(entry: Entry | None, offer: Offer) -> Entry | None:
@@ -117,8 +121,6 @@ def _told(plain: types.Tool, metadata: _Metadata) -> types.Tool:
     given, result = metadata.input_schema, metadata.output_schema
     if result is not None and result.get("type") != "object":
         result = None  # until 2025-11-25 the protocol knows no results but objects
-    if result is not None:
-        require_valid(result)
     return types.Tool(
         name=plain.name,
         title=metadata.title,

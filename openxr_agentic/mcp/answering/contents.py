@@ -14,7 +14,7 @@ from openxr_agentic.mcp.answering.plain_results import failure, text_result
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_types import Tool
+    from openxr_agentic.mcp.answering.catalogue import Entry
 
 WARNING_KEY: Final = "openxr-agentic/warning"
 """Where a result's ``_meta`` says what a client should know of it."""
@@ -23,12 +23,12 @@ _MAX_SAFE_INTEGER: Final = 2**53 - 1
 _LONG_NUMBER: Final = re.compile(r"\d{16}")
 
 
-def content_of(text: str, tool: Tool) -> CallToolResult:
+def content_of(text: str, entry: Entry) -> CallToolResult:
     """Return the result of a tool that did what it was asked to.
 
     Args:
         text: What it returned, whole.
-        tool: What agents are told of it.
+        entry: What agents are told of it.
     """
     if (media := media_content(text)) is not None:
         return CallToolResult(content=[media])
@@ -38,17 +38,20 @@ def content_of(text: str, tool: Tool) -> CallToolResult:
             structured = read_object(text)
         except ValueError as error:
             why = str(error)
+    if structured is not None and entry.check_result is not None and (fault := entry.check_result(structured)):
+        structured, why = None, fault
     if structured is not None:
         result = CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
         if _LONG_NUMBER.search(text) and (where := next(_unsafe_integers(structured), None)):
             result.meta = {WARNING_KEY: _rounded(where)}
         return result
-    if tool.output_schema is None:
+    if entry.check_result is None:
         return text_result(text, is_error=False)
-    # Without an object, clients would drop the whole result, the text included.
+    # Without the promised object, clients would drop the whole result, the text included.
+    name = entry.told.name
     return failure(
-        f"{tool.name} ran, but its result is not the JSON object that its output schema promises ({why}):\n{text}",
-        f"This is a fault of {tool.name} itself; use the text as it is instead of calling it again.",
+        f"{name} ran, but its result is not the JSON object that its output schema promises ({why}):\n{text}",
+        f"This is a fault of {name} itself; use the text as it is instead of calling it again.",
     )
 
 

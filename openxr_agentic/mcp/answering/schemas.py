@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from openxr_agentic.mcp.answering.json_objects import read_object
@@ -16,6 +17,9 @@ log = logging.getLogger(__name__)
 
 Schema = dict[str, Any]
 
+ResultCheck = Callable[[object], "str | None"]
+
+_MOST_REASON: Final = 300
 _ARRAY: Final = 3
 _OBJECT: Final = 4
 _TYPE_NAMES: Final = ("string", "number", "boolean", "array", "object")
@@ -50,8 +54,10 @@ def portable_input_schema(given: Schema) -> Schema:
     return schema
 
 
-def require_valid(schema: Schema) -> None:
-    """Check a schema as clients do that compare results with it: they drop every result when it is none.
+def result_check(schema: Schema) -> ResultCheck:
+    """Return what tells whether a result is what an output schema says: None, or what is wrong, in words.
+
+    Official clients compare results with the schema too, and drop one that differs, its text included.
 
     Raises:
         ValueError: It is no JSON schema.
@@ -60,10 +66,26 @@ def require_valid(schema: Schema) -> None:
     from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]  # it has no types of its own
     from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 
+    kind = validator_for(schema)
     try:
-        validator_for(schema).check_schema(schema)
+        kind.check_schema(schema)
     except SchemaError as error:
         raise ValueError(f"{error.json_path}: {error.message}") from error
+    validator = kind(schema)
+
+    def check(result: object) -> str | None:
+        try:
+            fault = next(validator.iter_errors(result), None)
+        except Exception as error:  # noqa: BLE001 - a schema may refer to what is not there
+            return f"its output schema cannot be used: {_shortened(str(error))}"
+        return None if fault is None else f"{fault.json_path}: {_shortened(fault.message)}"
+
+    return check
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_REASON else f"{line[:_MOST_REASON]}…"
 
 
 def _property(parameter: Parameter) -> Schema:
@@ -72,7 +94,7 @@ def _property(parameter: Parameter) -> Schema:
     elif parameter.type == _ARRAY:
         schema = {"type": "array", "items": _items(parameter.item_type)}
     else:
-        schema = {"type": _TYPE_NAMES[parameter.type]}
+        schema = _typed(parameter.type)
     if parameter.description:
         schema["description"] = parameter.description
     return schema
@@ -85,7 +107,12 @@ def _items(item_type: int | None) -> Schema:
         return {}
     if item_type == _ARRAY:
         return {"type": "array", "items": {}}
-    return {"type": _TYPE_NAMES[item_type]}
+    return _typed(item_type)
+
+
+def _typed(number: int) -> Schema:
+    # A newer host may know more types than the five.
+    return {"type": _TYPE_NAMES[number]} if number < len(_TYPE_NAMES) else {}
 
 
 def _object(parameter: Parameter) -> Schema:
