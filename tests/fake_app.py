@@ -82,6 +82,7 @@ class FakeApp:
         cancelled: Ids of the calls that a client withdrew.
         timeouts: What each call's client allowed, in milliseconds.
         mute: Whether it leaves requests for its list unanswered.
+        garbled: Whether it answers them with what cannot be read.
         seen: How often a client has said hello.
     """
 
@@ -94,6 +95,7 @@ class FakeApp:
     timeouts: list[int] = field(default_factory=list)
     seen: int = 0
     mute: bool = False
+    garbled: bool = False
     _revision: int = 0
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
@@ -175,6 +177,8 @@ class FakeApp:
             self.seen += 1
         elif kind == LIST and self.mute:
             pass
+        elif kind == LIST and self.garbled:
+            writer.write(_frame(ERROR, identifier, b"\xff\xff\xff\xff"))
         elif kind == LIST:
             writer.write(_frame(LIST, identifier, self._list()))
         elif kind == CALL:

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from agent_harness import Gate, echo, run, serving_all, text_of, until
+from agent_harness import Gate, run, serving_all, text_of, until
 from fake_app import FakeApp
 from mcp import MCPError
 
@@ -128,15 +128,35 @@ def test_of_many_apps_that_have_left_the_first_is_forgotten(folder: Path) -> Non
     run(scenario())
 
 
-def test_what_the_tools_of_an_app_are_called_may_hold_the_separator(folder: Path) -> None:
-    odd = FakeApp(name="a__b")
-    odd.add("c__d", echo)
+def test_no_two_tools_of_different_apps_get_one_name(folder: Path) -> None:
+    one, two = FakeApp(name="a"), FakeApp(name="a__b", pid=PARENT)
+    for made, tool in ((one, "b__c"), (two, "c"), (one, "_x"), (two, "_")):
+
+        async def who(arguments: str, name: str = f"{made.name} {tool}") -> str:
+            return name
+
+        made.add(tool, who)
 
     async def scenario() -> None:
-        async with odd.running(folder), serving_all() as (fleet, client):
-            await until(lambda: len(fleet.offers) == 1)
-            assert await names(client) == ["a__b__c__d"]
-            assert text_of(await client.call_tool("a__b__c__d", {})) == "{}"
+        async with one.running(folder), two.running(folder), serving_all() as (fleet, client):
+            await until(lambda: len(fleet.offers) == 4)
+            told = {name: text_of(await client.call_tool(name, {})) for name in await names(client)}
+            assert told == {"a__b__c": "a b__c", "a___x": "a _x", "a_b__c": "a__b c", "a_b___": "a__b _"}
+
+    run(scenario())
+
+
+def test_apps_whose_names_only_look_alike_in_a_tools_name_do_not_share_a_place(folder: Path) -> None:
+    async def scenario() -> None:
+        async with serving_all() as (fleet, client):
+            async with app("My App").running(folder):
+                await until(lambda: len(fleet.offers) == 1)
+            await until(lambda: fleet.absence != "")
+            async with app("My_App", PARENT).running(folder):
+                await until(lambda: len(fleet.offers) == 2)
+                assert await names(client) == ["My_App__who", "My_App_2__who"]
+                assert text_of(await client.call_tool("My_App_2__who", {})) == '["My_App", {}]'
+                assert (await client.call_tool("My_App__who", {})).is_error
 
     run(scenario())
 
@@ -149,6 +169,8 @@ def test_what_the_tools_of_an_app_are_called_may_hold_the_separator(folder: Path
         ("", "app"),
         ("世界", "app"),
         ("ß-9", "9"),
+        ("a__b", "a_b"),
+        ("x" * (MAX_APP_CHARACTERS - 1) + "_y", "x" * (MAX_APP_CHARACTERS - 1)),
         ("x" * 100, "x" * MAX_APP_CHARACTERS),
     ],
 )

@@ -112,6 +112,24 @@ def test_a_tool_that_turns_into_a_denied_one_is_denied_at_once(folder: Path) -> 
     run(scenario())
 
 
+def test_a_tool_is_judged_by_what_its_app_says_when_it_is_called(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app has changed its mind, and not announced it; or it does not answer when it is asked."""
+    monkeypatch.setattr("openxr_agentic.mcp.apps.link.REFRESH_SECONDS", 0.2)
+    app = cubes()
+
+    async def scenario() -> None:
+        async with limited(folder, app, read_only=True) as client:
+            assert not (await client.call_tool("list_cubes", {})).is_error
+            app.add("list_cubes", echo, metadata='{"annotations": {"readOnlyHint": false}}')
+            assert "read-only" in text_of(await client.call_tool("list_cubes", {}))
+            app.add("list_cubes", echo, metadata='{"annotations": {"readOnlyHint": true}}')
+            app.mute = True
+            assert "policy cannot be kept" in text_of(await client.call_tool("list_cubes", {}))
+            assert len(app.calls) == 1
+
+    run(scenario())
+
+
 def test_of_several_apps_rules_look_at_the_tools_own_names_and_at_the_app(folder: Path) -> None:
     app = cubes()
     app.name = "Game"

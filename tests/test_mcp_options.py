@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from typing import TYPE_CHECKING, Any
@@ -249,6 +250,61 @@ def test_a_call_of_a_tool_that_is_gone_is_a_clean_error(folder: Path) -> None:
                     await client.call_tool("gone", {})
                 assert [tool.name for tool in (await client.list_tools()).tools] == ["stays"]
                 assert not (await client.call_tool("stays", {})).is_error
+
+    run(scenario())
+
+
+def test_an_app_that_cannot_be_followed_is_given_up_and_found_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openxr_agentic.mcp.apps.link.LIST_SECONDS", 0.01)
+    app = FakeApp()
+    app.add("tool", echo)
+    app.mute = True
+
+    async def scenario() -> None:
+        async with app.running(folder), serving() as server:
+            await until(lambda: app.seen > 1)
+            app.mute = False
+            await until_connected(server)
+            async with server.client() as client:
+                assert not (await client.call_tool("tool", {})).is_error
+
+    run(scenario())
+
+
+def test_an_answer_that_cannot_be_read_ends_the_connection_at_once(folder: Path) -> None:
+    app = FakeApp()
+    app.add("tool", echo)
+    app.garbled = True
+
+    async def scenario() -> None:
+        async with app.running(folder), serving() as server:
+            await until(lambda: app.seen > 1)
+            app.garbled = False
+            await until_connected(server)
+
+    run(scenario())
+
+
+def test_a_first_list_waits_for_the_app_that_is_being_started(folder: Path) -> None:
+    app = FakeApp(label="mine")
+    app.add("tool", echo)
+
+    async def scenario() -> None:
+        async with serving("mine", ends_with_app=True) as server, server.client() as client:
+            listing = asyncio.ensure_future(client.list_tools())
+            await asyncio.sleep(0)
+            async with app.running(folder):
+                assert [tool.name for tool in (await listing).tools] == ["tool"]
+
+    run(scenario())
+
+
+def test_a_first_list_without_any_app_does_not_wait_for_one(folder: Path) -> None:
+    async def scenario() -> None:
+        async with serving() as server, server.client() as client:
+            assert (await client.list_tools()).tools == []
 
     run(scenario())
 

@@ -314,11 +314,11 @@ class _Connection(asyncio.Protocol):
         decode, future = self._pending.pop(frame.id, (None, None))
         if decode is None or future is None or future.done():
             return
-        if frame.type == FrameType.ERROR:
-            future.set_exception(ChannelError(f"the app refused a request: {decode_error(frame.payload)}"))
-            return
         try:
-            future.set_result(decode(frame.payload))
+            if frame.type == FrameType.ERROR:
+                future.set_exception(ChannelError(f"the app refused a request: {decode_error(frame.payload)}"))
+            else:
+                future.set_result(decode(frame.payload))
         except FrameError as error:
             future.set_exception(ChannelClosedError(f"the app's answer cannot be read: {error}"))
             raise

@@ -112,22 +112,24 @@ async def _run(
         except OSError as error:
             click.echo(f"Error: cannot run {app_command[0]}: {error.strerror}.", err=True)
             return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_EXECUTE
-        forwarder.forward_to(app)
-        if as_json and serving.listener is not None:
-            click.echo(json.dumps(Endpoints.of(serving.listener).as_json()), err=True)
-        else:
-            announce(serving)
-        answering = asyncio.ensure_future(keep_serving(link, serving, stop))
-        ended = asyncio.ensure_future(app.wait())
+        answering: asyncio.Future[None] | None = None
         try:
+            forwarder.forward_to(app)
+            if as_json and serving.listener is not None:
+                click.echo(json.dumps(Endpoints.of(serving.listener).as_json()), err=True)
+            else:
+                announce(serving)
+            answering = asyncio.ensure_future(keep_serving(link, serving, stop))
+            ended = asyncio.ensure_future(app.wait())
             await asyncio.wait((answering, ended), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if app.returncode is None:  # the client or the server is gone, or this task was cancelled
+            # The client or the server may be gone, or this task cancelled: no app is left behind.
+            if app.returncode is None:
                 ending = await _end(app)
-            await ended
+            code = await app.wait()
             stop.set()
-            await answering
-    code = ended.result()
+            if answering is not None:
+                await answering
     if not link.met:
         log.warning("the app has ended without an OpenXR instance with the extension, so agents saw no tools")
     if code >= 0:

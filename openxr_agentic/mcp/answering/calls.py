@@ -114,6 +114,14 @@ class Calls:
     async def _answer(self, name: str, arguments: str | ValueError) -> tuple[str, CallToolResult]:
         """Return the outcome in one word, and the result."""
         entry = await self._find(name)
+        if not self._options.policy.open:
+            # What is allowed may hang on what the app says of the tool now, not when it was listed.
+            if not await self._source.refresh():
+                return "denied", failure(
+                    f"{name} was not called: its app does not tell its tools, so the server's policy cannot be kept.",
+                    "Call again later.",
+                )
+            entry = await self._find(name)
         if entry.refusal is not None:
             return "denied", failure(
                 f"{name} was not called, for the server refuses this: {entry.refusal}.",

@@ -37,7 +37,7 @@ MOST_AWAY: Final = 8
 
 @dataclass
 class _Place:
-    base: str
+    application: str
     link: AppLink
     taken: bool = True
     left: int = 0
@@ -51,6 +51,8 @@ class AppFleet:
         self._seeker = Seeker(lambda client: True)
         self._places: dict[str, _Place] = {}
         self._departures = itertools.count(1)
+        self._looked = asyncio.Event()
+        self._looked.set()  # until `run` begins
         self._offers: dict[str, Offer] = {}
         self._on_changed: list[Callable[[], Awaitable[None]]] = []
 
@@ -76,9 +78,10 @@ class AppFleet:
         """Await `callback` whenever `offers` has become another mapping."""
         self._on_changed.append(callback)
 
-    async def refresh(self) -> None:
-        """Have `offers` agree with what the apps have registered now, where they answer in time."""
-        await asyncio.gather(*(place.link.refresh() for place in self._places.values()))
+    async def refresh(self) -> bool:
+        """Have `offers` agree with what the apps have registered now; return whether all told them in time."""
+        await self._looked.wait()
+        return all(await asyncio.gather(*(place.link.refresh() for place in self._places.values())))
 
     async def call(self, name: str, arguments: str, timeout: float) -> CallResult:
         """Have the app of a tool run it: see `AppLink.call`."""
@@ -91,6 +94,7 @@ class AppFleet:
         """Find apps, follow each, and keep its place for when it comes back. Never returns."""
         log.info("serving every app that is started with OPENXR_AGENTIC_CHANNEL=1 on the mock runtime")
         following: set[asyncio.Task[None]] = set()
+        self._looked.clear()
         try:
             while True:
                 for client in await self._seeker.look():
@@ -98,23 +102,28 @@ class AppFleet:
                     task = asyncio.ensure_future(self._follow(client, self._take_place(client)))
                     following.add(task)
                     task.add_done_callback(following.discard)
+                self._looked.set()
                 await asyncio.sleep(POLL_SECONDS)
         finally:
+            self._looked.set()
             for task in following:
                 task.cancel()
             await asyncio.gather(*following, return_exceptions=True)
 
     def _take_place(self, client: ChannelClient) -> str:
         """Return the place of an app of that name that has left, or a new one."""
-        base = _fit_for_a_name(client.application_name)
+        application = client.application_name
         for name, place in self._places.items():
-            if place.base == base and not place.taken:
+            if place.application == application and not place.taken:
                 place.taken = True
+                place.link.expect()
                 return name
+        base = _fit_for_a_name(application)
         numbered = (f"{base}_{number}" for number in itertools.count(2))
         name = next(name for name in itertools.chain((base,), numbered) if name not in self._places)
-        self._places[name] = place = _Place(base, AppLink(place=name))
+        self._places[name] = place = _Place(application, AppLink(place=name))
         place.link.on_changed(self._gather_offers)
+        place.link.expect()
         return name
 
     async def _follow(self, client: ChannelClient, name: str) -> None:
@@ -142,9 +151,10 @@ class AppFleet:
         """Return the link and the own name of a tool."""
         if (offer := self._offers.get(name)) is None:
             return None
-        place = name.removesuffix(f"{SEPARATOR}{offer.tool.name}")
+        place = name.partition(SEPARATOR)[0]  # no place has a separator in it, nor ends with half of one
         return self._places[place].link, offer.tool.name
 
 
 def _fit_for_a_name(application_name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", application_name).strip("_-")[:MAX_APP_CHARACTERS] or "app"
+    fit = re.sub(r"[^A-Za-z0-9-]+", "_", application_name).strip("_-")
+    return fit[:MAX_APP_CHARACTERS].rstrip("_-") or "app"

@@ -24,6 +24,12 @@ log = logging.getLogger(__name__)
 REFRESH_SECONDS: Final = 1.0
 """How long an app may take to tell its tools before an agent is told the last ones known."""
 
+LIST_SECONDS: Final = 10.0
+"""How long it may take before the connection is given up as broken."""
+
+FIRST_SECONDS: Final = 5.0
+"""How long a first list waits for an app that has just been found, or that ``run`` is starting."""
+
 
 class SeveralAppsError(AgenticError, LookupError):
     """More than one app fits what was asked for."""
@@ -48,6 +54,9 @@ class AppLink:
         self._client: ChannelClient | None = None
         self._complaint = ""
         self._seeker = Seeker(self._fits)
+        # Whether there is nothing to wait for before the tools are told; set until `run` begins.
+        self._settled = asyncio.Event()
+        self._settled.set()
         self._offers: dict[str, Offer] = {}
         self._on_changed: list[Callable[[], Awaitable[None]]] = []
 
@@ -92,19 +101,23 @@ class AppLink:
         """Await `callback` whenever `offers` has become another mapping."""
         self._on_changed.append(callback)
 
-    async def refresh(self) -> None:
-        """Have `offers` agree with what the app has registered now, where it answers in time.
+    async def refresh(self) -> bool:
+        """Have `offers` agree with what the app has registered now; return whether it told them in time.
 
         An app announces changes in batches, a few milliseconds late; and a tool
-        can change the list itself.
+        can change the list itself. The first time, this waits a moment for an app that is just
+        being found or started: there are clients that list once and never again.
         """
+        await self._settled.wait()
         client = self._client
         if client is None:
-            return
+            return True
         try:
             await asyncio.wait_for(self._relist(client), REFRESH_SECONDS)
         except (ChannelError, asyncio.TimeoutError) as error:
             log.debug("%s does not tell its tools: %s", client.application_name, error)
+            return False
+        return True
 
     async def call(self, name: str, arguments: str, timeout: float) -> CallResult:
         """Have the app run a tool; cancelling the awaiting task withdraws the call.
@@ -127,8 +140,14 @@ class AppLink:
         except ChannelClosedError as error:
             raise AppAwayError("The app left before it answered; whether the tool ran is unknown.") from error
 
+    def expect(self) -> None:
+        """Have the next `refresh` wait, for a moment, until the app has told its tools."""
+        self._settled.clear()
+        asyncio.get_running_loop().call_later(FIRST_SECONDS, self._settled.set)
+
     async def run(self) -> None:
         """Find the app, follow its list of tools, and begin again when it leaves. Never returns."""
+        self.expect()
         while True:
             client = await self._wait_for_app()
             await self.follow(client)
@@ -154,6 +173,8 @@ class AppLink:
                     log.warning("%s", complaint)
             finally:
                 self._complaint = complaint
+            if not self._ends_with_app:
+                self._settled.set()
             await asyncio.sleep(POLL_SECONDS)
 
     async def _find(self) -> ChannelClient | None:
@@ -185,27 +206,45 @@ class AppLink:
             log.warning("lost %s: %s", client.application_name, error)
         finally:
             self._client = None
+            self._settled.set()
             await client.close()
 
     async def _follow(self, client: ChannelClient) -> None:
         changed = asyncio.Event()
         client.on_changed(changed.set)
-        await self._relist(client)
+        await self._relist_in_time(client)
         if self._wanted is None:
-            # Another app that starts while this one is away must not take its place unasked.
-            self._wanted = client.label or client.application_name or None
+            # Another app that starts while this one is away must not take its place unasked. A label may
+            # have been made up for this one start.
+            self._wanted = client.application_name or client.label or None
         self._client = client
         self._met = True
         # Not how many tools: an app registers them while it starts.
         place = f"{self._place}: " if self._place else ""
         log.info("connected to %s%s (process %d, %s)", place, client.application_name, client.pid, client.host)
+        if self._offers or not self._ends_with_app:
+            self._settled.set()
         while not client.closed.done():
             waiting = asyncio.ensure_future(changed.wait())
-            await asyncio.wait((waiting, client.closed), return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
+            try:
+                await asyncio.wait((waiting, client.closed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waiting.cancel()
             if changed.is_set():
                 changed.clear()
-                await self._relist(client)
+                await self._relist_in_time(client)
+                self._settled.set()
+
+    async def _relist_in_time(self, client: ChannelClient) -> None:
+        """Ask an app for its list.
+
+        Raises:
+            ChannelError: There is no list to be had. An app that cannot be followed is given up, and found again.
+        """
+        try:
+            await asyncio.wait_for(self._relist(client), LIST_SECONDS)
+        except asyncio.TimeoutError as error:
+            raise ChannelError("it does not tell its tools") from error
 
     async def _relist(self, client: ChannelClient) -> None:
         offers = {tool.name: Offer(client.application_name, tool) for tool in await client.list_tools()}

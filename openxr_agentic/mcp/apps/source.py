@@ -42,8 +42,14 @@ class ToolSource(Protocol):
     def absence(self) -> str:
         """Why there may be fewer tools than expected, in words; empty when all is there."""
 
-    async def refresh(self) -> None:
-        """Have `offers` agree with what the apps have registered now, where they answer in time."""
+    async def refresh(self) -> bool:
+        """Have `offers` agree with what the apps have registered now.
+
+        The first time, it waits a moment for an app that is just being found.
+
+        Returns:
+            Whether they do; False: an app does not answer in time.
+        """
 
     async def call(self, name: str, arguments: str, timeout: float) -> CallResult:
         """Have the app run a tool; cancelling the awaiting task withdraws the call.
