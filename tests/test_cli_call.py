@@ -11,7 +11,10 @@ import os
 import signal
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,20 +22,18 @@ pytest.importorskip("mcp")
 pytest.importorskip("click")
 pytest.importorskip("rich")
 
+import httpx2
 from agent_harness import Gate, echo, run, serving, until, until_connected
 from cli_harness import environment, finished, started
 from fake_app import BOOLEAN, NUMBER, OBJECT, Answer, FakeApp, FakeParameter
 from old_server import OldServer, text_result, tool
 
 from openxr_agentic.cli.asking import client as agent_client
+from openxr_agentic.cli.asking.apps import FoundApp, NoSuchAppError
 from openxr_agentic.cli.asking.arguments import BadArgumentsError, read_arguments, split_pairs, typed_arguments
 from openxr_agentic.cli.asking.failures import AgentClientError
 from openxr_agentic.cli.asking.targets import Endpoint, Target, endpoints_of
 from openxr_agentic.cli.asking.tools import list_all
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 BIG = 2**64 + 1
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
@@ -296,10 +297,76 @@ def test_ctrl_c_withdraws_the_call_at_the_app(folder: Path, way: str) -> None:
                 process.send_signal(signal.SIGINT)
                 stdout, stderr = await process.communicate()
             assert (process.returncode, stdout) == (130, b"")
-            assert stderr.decode().splitlines() == ["openxr-agentic: interrupted."]
+            (line,) = stderr.decode().splitlines()
+            assert line.startswith("openxr-agentic: interrupted. The call is withdrawn: ")
+            assert line.endswith("if it runs already, it runs on.")
             await until(lambda: len(app.cancelled) == 1)
 
     run(scenario())
+
+
+def in_a_process(folder: Path) -> subprocess.Popen[str]:
+    """An app in a process of its own; it is there when this returns."""
+    app = subprocess.Popen(
+        [sys.executable, "-c", AN_APP, os.fspath(Path(__file__).parent), os.fspath(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert app.stdout is not None
+    assert app.stdout.readline() == "there\n"
+    return app
+
+
+AN_APP = """
+import asyncio, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from fake_app import FakeApp
+
+async def main():
+    async with FakeApp(name="Cube World").running(Path(sys.argv[2])):
+        print("there", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (signal.SIGKILL, "the app Cube World (process {pid}) went away."),
+        (signal.SIGSTOP, "the app Cube World (process {pid}) does not answer: it did not answer within "),
+    ],
+)
+def test_an_app_that_dies_or_is_stopped_before_it_is_asked_is_told_so(folder: Path, number: int, told: str) -> None:
+    app = in_a_process(folder)
+    try:
+        target = Target(app=FoundApp(app.pid, "Cube World"))
+        app.send_signal(number)
+        if number == signal.SIGKILL:
+            app.wait()
+        with pytest.raises(NoSuchAppError) as failed:
+            run(agent_client._ask(target, list_all, 60))
+        assert str(failed.value).startswith(told.format(pid=app.pid))
+        assert ("it may be stopped, as in a debugger" in str(failed.value)) == (number == signal.SIGSTOP)
+    finally:
+        app.kill()
+        app.wait()
+
+
+def test_where_the_only_app_is_stopped_that_is_said_and_not_how_to_start_one(folder: Path) -> None:
+    app = in_a_process(folder)
+    try:
+        app.send_signal(signal.SIGSTOP)
+        code, stdout, stderr = run(finished("tools", env=environment(folder, AGENTICXR_MCP_PORT=str(free_port()))))
+        assert (code, stdout) == (1, "")
+        assert f"the app of process {app.pid} does not answer: it did not answer within" in stderr
+        assert "it may be stopped" in stderr
+        assert "Start one" not in stderr
+    finally:
+        app.kill()
+        app.wait()
 
 
 def test_ctrl_c_is_told_to_an_old_server_before_the_connection_ends(folder: Path) -> None:
@@ -336,7 +403,7 @@ def test_a_call_that_takes_too_long_is_withdrawn_at_the_app(folder: Path) -> Non
             await gate.entered.wait()
             assert exchange._asking is not None
             exchange._asking.deadline = -math.inf  # the time is over
-            with pytest.raises(AgentClientError, match="the server gave no answer within 1000 seconds"):
+            with pytest.raises(AgentClientError, match="the server gave no answer within 1000 s"):
                 await asked
             await until(lambda: len(app.cancelled) == 1)
 
@@ -351,7 +418,9 @@ def test_a_server_that_never_answers_is_a_failure_after_the_timeout(folder: Path
             words = ("call", "wait", "--timeout", "0.01", "--url", url)
             code, stdout, stderr = await finished(*words, env=environment(folder))
         assert (code, stdout) == (1, "")
-        assert "gave no answer within 0.01 seconds" in stderr
+        assert "gave no answer within 0.01 s. " in stderr
+        assert stderr.endswith("it runs on.\n") == ("tools/call" in old.methods())
+        assert stderr.endswith("Nothing was called.\n") == ("tools/call" not in old.methods())
 
     run(scenario())
 
@@ -402,8 +471,18 @@ def test_what_is_no_text_is_described_and_can_be_saved(folder: Path) -> None:
             await finished("call", "say", "--url", url, "--output", str(saved), env=env)
             assert saved.read_bytes() == b"exactly"
             code, stdout, stderr = await finished("call", "say", "--url", url, "--output", "/nowhere/x", env=env)
-            assert (code, stdout) == (1, "exactly\n")
-            assert "Cannot write /nowhere/x: No such file or directory." in stderr
+            assert (code, stdout) == (1, "")
+            assert "Nothing was called: /nowhere/x cannot be written: No such file or directory." in stderr
+            assert len([method for method in old.methods() if method == "tools/call"]) == 3
+            kept = folder / "kept"
+            kept.write_text("kept")
+            for path in (folder / "new", kept):
+                code, _, _ = await finished(
+                    "call", "none", "--url", "http://127.0.0.1:1", "--output", str(path), env=env
+                )
+                assert code == 1
+            assert kept.read_text() == "kept"
+            assert not (folder / "new").exists()
 
     run(scenario())
 
@@ -482,7 +561,61 @@ def test_what_is_no_mcp_server_is_told_in_words(reply: bytes, told: str, path: s
                 await agent_client._ask(Target(endpoints_of(url)), list_all, 60)
         lines = str(failed.value).splitlines()
         assert told in lines[-1]
-        assert len(lines) <= 2
+        assert len(lines) == 1
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden", "421 Misdirected Request"])
+@pytest.mark.parametrize("path", ["/mcp", "/sse", ""])
+def test_what_a_server_says_with_a_refusal_is_passed_on(status: str, path: str) -> None:
+    async def scenario() -> None:
+        server = await answering(http(status, "text/plain; charset=utf-8", "Start it with\x1b[31m --allow-host.\n"))
+        async with server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
+            with pytest.raises(AgentClientError, match=r"It says: Start it with\\x1b\[31m --allow-host\.$"):
+                await agent_client._ask(Target(endpoints_of(url)), list_all, 60)
+
+    run(scenario())
+
+
+def test_of_much_that_a_server_says_with_a_refusal_the_beginning_is_passed_on() -> None:
+    async def scenario() -> None:
+        server = await answering(http("403 Forbidden", "text/plain", "no " * 1000))
+        async with server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+            with pytest.raises(AgentClientError, match=r"It says: (no )+.*…$") as failed:
+                await agent_client._ask(Target(endpoints_of(url)), list_all, 60)
+            assert len(str(failed.value)) < 700
+
+    run(scenario())
+
+
+def test_a_host_that_our_server_does_not_answer_to_is_told_with_what_to_do(folder: Path) -> None:
+    async def scenario() -> None:
+        async with FakeApp().running(folder), serving() as server:
+            await until_connected(server)
+            exchange = agent_client._Exchange("the server", 60)
+            headers = {"Host": "elsewhere.example"}
+            async with httpx2.AsyncClient(event_hooks={"response": [exchange.note_status]}, headers=headers) as client:
+                await client.post(server.endpoints.http)
+        assert exchange._status == 421
+        assert "--allow-host NAME" in exchange._said
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("path", ["/mcp", ""])
+def test_who_holds_the_port_of_what_is_no_mcp_server_is_told(path: str) -> None:
+    async def scenario() -> None:
+        server = await answering(http("404 Not Found"))
+        async with server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
+            with pytest.raises(AgentClientError) as failed:
+                await agent_client._ask(Target(endpoints_of(url)), list_all, 60)
+        ways = ", at /mcp and /sse" if not path else ""
+        assert str(failed.value).startswith(f"There is no MCP server at {url}: HTTP 404{ways}. The port is held by ")
+        assert f"(process {os.getpid()})." in str(failed.value)
 
     run(scenario())
 
@@ -496,7 +629,7 @@ def test_nothing_but_the_words_is_printed_of_what_is_no_mcp_server(folder: Path,
             code, stdout, stderr = await finished("call", "x", "--url", url, env=environment(folder))
         assert (code, stdout) == (1, "")
         (line,) = stderr.splitlines()
-        assert line.startswith("Error: What answers at")
+        assert line.startswith("Error: There is no MCP server at")
 
     run(scenario())
 

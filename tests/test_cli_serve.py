@@ -152,12 +152,12 @@ def test_a_port_that_is_none_is_an_error_that_names_value_range_and_default(fold
     async def scenario() -> None:
         env = environment(folder, AGENTICXR_MCP_PORT=value)
         code, stdout, stderr = await finished("serve", env=env)
-        assert (code, stdout) == (1, "")
+        assert (code, stdout) == (2, "")
         for words in ("AGENTICXR_MCP_PORT", value, "1024 to 65535", "8720"):
             assert words in stderr
         assert "Traceback" not in stderr
         code, _, stderr = await finished("serve", f"--port={value}", env=environment(folder))
-        assert code == 1
+        assert code == 2
         assert f"--port is '{value}'" in stderr
 
     run(scenario())

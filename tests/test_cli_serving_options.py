@@ -145,10 +145,10 @@ async def until_listed(client: Client) -> None:
         (["--stdio", "--port", "8720"], 2, "--port cannot go with it"),
         (["--stdio", "--token-file", "x"], 2, "--token-file cannot go with it"),
         (["--stdio", "--host", "::1"], 2, "--host cannot go with it"),
-        (["--policy", "missing.toml"], 1, "missing.toml cannot be read"),
-        (["--deny", "annotation:readonly"], 1, "did you mean 'readOnlyHint'"),
+        (["--policy", "missing.toml"], 2, "missing.toml cannot be read"),
+        (["--deny", "annotation:readonly"], 2, "did you mean 'readOnlyHint'"),
         (["--audit-log", "no/such/folder/audit.jsonl"], 1, "cannot be written"),
-        (["--host", "0.0.0.0"], 1, "OPENXR_AGENTIC_TOKEN"),
+        (["--host", "0.0.0.0"], 2, "OPENXR_AGENTIC_TOKEN"),
     ],
 )
 @pytest.mark.parametrize("command", ["serve", "run"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -183,10 +184,20 @@ def test_the_path_of_a_url_tells_the_transport(url: str, transports: list[tuple[
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8720", "127.0.0.1:8720", "8720", "", "ftp://h/mcp", "http://", "http://h:x"]
+    ("url", "told"),
+    [
+        ("localhost:8720", "did you mean http://localhost:8720?"),
+        ("127.0.0.1:8720", "did you mean http://127.0.0.1:8720?"),
+        ("8720", "did you mean http://127.0.0.1:8720?"),
+        ("", "write it as http://127.0.0.1:8720/mcp."),
+        ("ftp://h/mcp", "write it as http://127.0.0.1:8720/mcp."),
+        ("http://", "write it as http://127.0.0.1:8720/mcp."),
+        ("http://h:x", "write it as http://127.0.0.1:8720/mcp."),
+    ],
 )
-def test_what_is_no_url_is_refused_with_an_example(url: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"http://127\.0\.0\.1:8720/mcp"):
+def test_what_is_no_url_is_refused_with_one_example(url: str, told: str) -> None:
+    words = f"--url is {url!r}, which is no URL of an MCP server: {told}"
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(words)}$"):
         endpoints_of(url)
 
 

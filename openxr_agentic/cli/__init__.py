@@ -8,12 +8,15 @@ demo/           the whole path, with an agent at the other end
 check           a module's tools, before any agent sees them (inspection)
 client_config   config: what to paste into clients
 console         what is printed, and where
+interrupts      Ctrl-C, before a command deals with it itself
 """
 
 from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+
+from openxr_agentic.cli.interrupts import end_at_once_on_signals
 
 
 def missing_extra(*modules: str) -> str | None:
@@ -29,6 +32,7 @@ def missing_extra(*modules: str) -> str | None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    end_at_once_on_signals()  # before the imports, which take their time
     if complaint := missing_extra("click", "rich"):
         sys.exit(f"Error: {complaint}")
     from openxr_agentic.cli.group import command

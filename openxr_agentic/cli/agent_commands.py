@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WRONG_USAGE: Final = 2
 
 
-class _WrongUsageError(click.ClickException):
+class WrongUsageError(click.ClickException):
     """What was typed cannot be done; in one line, where click would add its own."""
 
     exit_code = WRONG_USAGE
@@ -51,14 +51,10 @@ def _target(url: str | None, app: str | None, token_file: str | None) -> Target:
     if complaint := missing_extra("mcp"):
         raise click.ClickException(complaint)
     from openxr_agentic.cli.asking.targets import choose_target
-    from openxr_agentic.errors import ConfigurationError
 
     if url is not None and app is not None:
-        raise _WrongUsageError("Give one of --url and --app.")
-    try:
-        return choose_target(url, app, token_file)
-    except ConfigurationError as error:
-        raise _WrongUsageError(str(error)) from error
+        raise WrongUsageError("Give one of --url and --app.")
+    return choose_target(url, app, token_file)
 
 
 @click.command(epilog="Exit code 0, also when no app runs.")
@@ -134,7 +130,7 @@ def call(
     from openxr_agentic.cli.asking.arguments import BadArgumentsError, read_arguments, split_pairs
 
     if pairs and arguments is not None:
-        raise _WrongUsageError("Give arguments as key=value or with --arguments, not both.")
+        raise WrongUsageError("Give arguments as key=value or with --arguments, not both.")
     try:
         split = split_pairs(pairs)
         given = None if arguments is None else read_arguments(arguments)
@@ -143,7 +139,7 @@ def call(
 
         code = call_tool(target, Request(tool, split, given, timeout), as_json=as_json, output=output)
     except BadArgumentsError as error:
-        raise _WrongUsageError(str(error)) from error
+        raise WrongUsageError(str(error)) from error
     ctx.exit(code)
 
 
@@ -206,7 +202,7 @@ def config(
             client, name=name, url=url, port=port, stdio=stdio, token=token or token_file is not None
         )
     except ConfigurationError as error:
-        raise _WrongUsageError(str(error)) from error
+        raise WrongUsageError(str(error)) from error
     show_config(client, server, token_file, as_json=as_json)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from openxr_agentic import __version__
 from openxr_agentic.cli import missing_extra
-from openxr_agentic.cli.agent_commands import COMMANDS
+from openxr_agentic.cli.agent_commands import COMMANDS, WrongUsageError
 from openxr_agentic.cli.console import log_to_stderr
 from openxr_agentic.cli.serving.options import ServingOptions, serving_options
-from openxr_agentic.errors import AgenticError
+from openxr_agentic.errors import AgenticError, ConfigurationError
 from openxr_agentic.mcp.transports.ports import choose_port
 
 if TYPE_CHECKING:
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """Turns the library's exceptions, which are written for people, into one line and exit code 1."""
+    """Turns the library's exceptions, which are written for people, into one line and an exit code.
+
+    It is 2 for what was asked for wrongly, by an option, its file or a variable, and 1 for what failed.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except ConfigurationError as error:
+            raise WrongUsageError(str(error)) from error
         except AgenticError as error:
             raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt:  # raised by somebody else's code; Ctrl-C itself is `cli.interrupts`' matter
+            raise click.exceptions.Exit(128 + signal.SIGINT) from None
 
 
 class _RunFailure(click.ClickException):
@@ -63,8 +71,8 @@ def serve(serving: ServingOptions, app: str | None, every_app: bool, as_json: bo
     package. One that is not there yet is waited for, and one that is started
     again is found again.
 
-    Ends with exit code 0 on Ctrl-C and SIGTERM; with --stdio also when the
-    client closes stdin.
+    Ends with exit code 0 on Ctrl-C and SIGTERM, once it serves; with --stdio
+    also when the client closes stdin.
     """
     if app is not None and every_app:
         raise click.UsageError("Give one of --app and --all.")
@@ -84,6 +92,7 @@ def serve(serving: ServingOptions, app: str | None, every_app: bool, as_json: bo
     epilog="""\b
 Exit codes: that of COMMAND, 128 + n when signal n ended it, and
   0    --stdio ended COMMAND, as the client had left
+  2    wrong usage
   125  the server could not start
   126  COMMAND cannot be executed
   127  COMMAND was not found""",
@@ -112,6 +121,8 @@ def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command:
             from openxr_agentic.cli.serving.run import run_app
 
             code = run_app(app_command, opened, as_json=as_json)
+    except ConfigurationError:
+        raise  # wrong usage, as with the other commands
     except AgenticError as error:
         raise _RunFailure(str(error)) from error
     ctx.exit(code)

@@ -51,6 +51,11 @@ class FoundApp(NamedTuple):
     def __str__(self) -> str:
         return f"{self.name or 'an app that does not answer'} ({self.pid})"
 
+    @property
+    def title(self) -> str:
+        """What it is called in messages, for people to find it again."""
+        return f"the app {printable(self.name)} (process {self.pid})" if self.name else f"the app of process {self.pid}"
+
     def fits(self, wanted: str) -> bool:
         """Tell whether a process id in digits, a name or a label means this app."""
         return wanted in (str(self.pid), self.name, self.label)
@@ -59,6 +64,19 @@ class FoundApp(NamedTuple):
 async def look_for_apps() -> list[FoundApp]:
     """Return the running apps of this user, by process id, those that do not answer too."""
     return list(await asyncio.gather(*map(_ask, find_apps())))
+
+
+async def require_answer(app: FoundApp) -> None:
+    """Do nothing if an app that was found before still answers.
+
+    Raises:
+        NoSuchAppError: It has gone, or does not answer.
+    """
+    here = next((one for one in find_apps() if one.pid == app.pid), None)
+    if here is None:
+        raise NoSuchAppError(f"{app.title} went away.")
+    if problem := (await _ask(here)).problem:
+        raise NoSuchAppError(f"{app.title} does not answer: {problem}.")
 
 
 async def _ask(app: App) -> FoundApp:
@@ -95,7 +113,7 @@ def the_app(found: Sequence[FoundApp], wanted: str) -> FoundApp:
     if len(fitting) > 1:
         raise NoSuchAppError(f"Several apps are called {wanted}: {_listed(fitting)}. Give --app the process id.")
     if fitting[0].problem:
-        raise NoSuchAppError(f"The app {wanted} (process {fitting[0].pid}) does not answer: {fitting[0].problem}.")
+        raise NoSuchAppError(f"{fitting[0].title} does not answer: {fitting[0].problem}.")
     return fitting[0]
 
 

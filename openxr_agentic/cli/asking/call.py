@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 TOOL_FAILED: Final = 3
 """The exit code when the tool answered with an error."""
+
+_WITHDRAWN: Final = "The call is withdrawn: if it still waits, it never runs; if it runs already, it runs on."
+_NOT_CALLED: Final = "Nothing was called."
 
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB")
 _STEP: Final = 1024
@@ -67,9 +71,17 @@ def call_tool(target: Target, request: Request, *, as_json: bool, output: Path |
     Raises:
         AgentClientError: There was no answer, or the server refused the call.
         BadArgumentsError: The arguments do not fit the tool's schema; it was not called.
-        OutputError: The result could not be saved; it was printed.
+        OutputError: The file cannot be written, and nothing was called; or the result could not be saved, and
+            was printed.
     """
-    result = ask(target, lambda client: _call(client, request), request.seconds)
+    if output is not None:
+        _require_writable(output)
+    asked: list[str] = []
+
+    async def question(client: Client) -> CallToolResult:
+        return await _call(client, request, asked)
+
+    result = ask(target, question, request.seconds, lambda: _WITHDRAWN if asked else _NOT_CALLED)
     told = result.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if as_json:
         click.echo(json.dumps(told, ensure_ascii=False, indent=2))
@@ -80,7 +92,8 @@ def call_tool(target: Target, request: Request, *, as_json: bool, output: Path |
     return TOOL_FAILED if result.is_error else 0
 
 
-async def _call(client: Client, request: Request) -> CallToolResult:
+async def _call(client: Client, request: Request, asked: list[str]) -> CallToolResult:
+    """Call the tool; its name is in `asked` from the moment at which it is called."""
     listed = {tool.name: tool for tool in await list_all(client)}
     arguments = request.arguments
     if arguments is None:
@@ -88,6 +101,7 @@ async def _call(client: Client, request: Request) -> CallToolResult:
         # One that is not listed is called all the same: the server knows best, and has the near names.
         schema = as_listed(tool)["inputSchema"] if tool is not None else {}
         arguments = typed_arguments(request.tool, request.pairs, schema)
+    asked.append(request.tool)
     return await client.call_tool(request.tool, arguments)
 
 
@@ -146,6 +160,20 @@ def _size(count: int) -> str:
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
     return f"{count} bytes" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def _require_writable(output: Path) -> None:
+    """Say now what would keep the result from being saved; a file that is there stays as it is."""
+    there = output.exists()
+    if there and not output.is_file() and not output.is_dir():
+        return  # a pipe, say, that waits for its reader
+    try:
+        output.open("ab").close()
+    except OSError as error:
+        raise OutputError(f"Nothing was called: {output} cannot be written: {error.strerror}.") from error
+    if not there:
+        with suppress(OSError):
+            output.unlink()
 
 
 def _save(told: dict[str, Any], output: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import signal
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -20,16 +19,26 @@ import httpx2
 from mcp import Client
 from mcp.client import sse
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import EmptyResult, PingRequest
+from mcp_types import EmptyResult, Implementation, PingRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from openxr_agentic.cli.asking.failures import CONNECT_SECONDS, AgentClientError, NoServerThereError, in_words
+from openxr_agentic import __version__
+from openxr_agentic.cli.asking.apps import require_answer
+from openxr_agentic.cli.asking.failures import (
+    CONNECT_SECONDS,
+    AgentClientError,
+    NoServerThereError,
+    Said,
+    in_words,
+    nobody_there,
+)
 from openxr_agentic.cli.asking.targets import is_loopback
 from openxr_agentic.cli.serving.processes import on_end_signals
 from openxr_agentic.mcp.apps.link import AppLink
 from openxr_agentic.mcp.server import AgentServer
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import AsyncIterator, Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
 
@@ -42,9 +51,20 @@ _FAREWELL_SECONDS: Final = 2.0
 """How long a server may take to confirm that a call is withdrawn."""
 
 _FIRST_FAILURE: Final = 400
+_MOST_SAID_BYTES: Final = 4096
+
+CLIENT_INFO: Final = Implementation(name="openxr-agentic", version=__version__)
+"""What servers are told of who asks."""
+
+_PROBE_SECONDS: Final = 0.2
 
 
-def ask(target: Target, question: Callable[[Client], Awaitable[T]], seconds: float) -> T:
+def ask(
+    target: Target,
+    question: Callable[[Client], Awaitable[T]],
+    seconds: float,
+    withdrawn: Callable[[], str] = str,
+) -> T:
     """Connect, ask, and leave.
 
     Ctrl-C and other signals that end a command withdraw the question at the server first.
@@ -53,6 +73,7 @@ def ask(target: Target, question: Callable[[Client], Awaitable[T]], seconds: flo
         target: Who is asked.
         question: What is asked: it gets a connected client.
         seconds: How long the answer may take.
+        withdrawn: What to add where people are told that the question was given up: what becomes of it.
 
     Returns:
         What `question` returned.
@@ -66,39 +87,52 @@ def ask(target: Target, question: Callable[[Client], Awaitable[T]], seconds: flo
     for name in ("mcp", "httpx2", "httpcore2", "anyio", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     logging.getLogger("openxr_agentic").setLevel(logging.WARNING)
-    try:
-        return asyncio.run(_ask(target, question, seconds))
-    except KeyboardInterrupt:  # where the event loop has no signal handlers
-        raise _ended_by(signal.SIGINT) from None
+    return asyncio.run(_ask(target, question, seconds, withdrawn))
 
 
-async def _ask(target: Target, question: Callable[[Client], Awaitable[T]], seconds: float) -> T:
+async def _ask(
+    target: Target,
+    question: Callable[[Client], Awaitable[T]],
+    seconds: float,
+    withdrawn: Callable[[], str] = str,
+) -> T:
     if target.app is not None:
-        exchange = _Exchange(target.name, seconds)
+        exchange = _Exchange(target.name, seconds, withdrawn)
         return await exchange.hold(_app_itself(target.app), question)
-    misses = []
+    misses: list[NoServerThereError] = []
     for endpoint in target.endpoints:
-        exchange = _Exchange(endpoint.url, seconds)
+        exchange = _Exchange(endpoint.url, seconds, withdrawn)
         try:
             return await exchange.hold(_server(endpoint, target.token, exchange), question)
         except NoServerThereError as error:
-            misses.append(str(error))
-    raise NoServerThereError("\n".join(misses))
+            misses.append(error)
+    raise nobody_there(misses)
 
 
 @asynccontextmanager
 async def _app_itself(app: FoundApp) -> AsyncIterator[Client]:
     link = AppLink(str(app.pid))
     following = asyncio.ensure_future(link.run())
+    losing = asyncio.ensure_future(_until_lost(app))
     try:
-        while not link.connected:  # noqa: ASYNC110 - the link has no event for it
+        while not link.connected:  # the link has no event for it, and waits for an app that has gone
+            if losing.done():
+                losing.result()
             await asyncio.sleep(0.005)
-        async with Client(AgentServer(link)) as client:
+        losing.cancel()
+        async with Client(AgentServer(link), client_info=CLIENT_INFO) as client:
             yield client
     finally:
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+        for task in (following, losing):
+            task.cancel()
+        await asyncio.gather(following, losing, return_exceptions=True)
+
+
+async def _until_lost(app: FoundApp) -> None:
+    """Look at an app until it does not answer, which is an error that says so."""
+    while True:
+        await require_answer(app)
+        await asyncio.sleep(_PROBE_SECONDS)
 
 
 @asynccontextmanager
@@ -119,13 +153,18 @@ async def _server(endpoint: Endpoint, token: str | None, exchange: _Exchange) ->
 
     if endpoint.sse:
         _lift_limit_of_sse()
-        async with Client(sse.sse_client(endpoint.url, httpx_client_factory=http_client)) as client:
+        async with Client(
+            sse.sse_client(endpoint.url, httpx_client_factory=http_client), client_info=CLIENT_INFO
+        ) as client:
             yield client
     else:
         async with (
             http_client() as http,
             # An answer may be of any size: what an app gives back is not cut on its way.
-            Client(streamable_http_client(endpoint.url, http_client=http, max_sse_event_size=None)) as client,
+            Client(
+                streamable_http_client(endpoint.url, http_client=http, max_sse_event_size=None),
+                client_info=CLIENT_INFO,
+            ) as client,
         ):
             yield client
 
@@ -146,21 +185,31 @@ class _Exchange:
     Args:
         name: Whom it is with, for messages.
         seconds: How long the answer may take.
+        withdrawn: As for `ask`.
     """
 
-    def __init__(self, name: str, seconds: float) -> None:
+    def __init__(self, name: str, seconds: float, withdrawn: Callable[[], str] = str) -> None:
         self._name = name
         self._seconds = seconds
+        self._withdrawn = withdrawn
         self._status = 0
+        self._said = ""
         self._connected = False
         self._signal: signal.Signals | None = None
         self._whole = anyio.CancelScope()
         self._asking: anyio.CancelScope | None = None
 
     async def note_status(self, response: httpx2.Response) -> None:
-        """Keep a failing HTTP status, of which the client does not tell."""
-        if response.status_code >= _FIRST_FAILURE:
-            self._status = response.status_code
+        """Keep a failing HTTP status and the text that came with it, of which the client does not tell."""
+        if response.status_code < _FIRST_FAILURE:
+            return
+        self._status, self._said = response.status_code, ""
+        length = response.headers.get("content-length", "")
+        is_text = response.headers.get("content-type", "").partition(";")[0].strip() == "text/plain"
+        # Only where it is known to be short: whoever answers may never end.
+        if is_text and length.isascii() and length.isdecimal() and int(length) <= _MOST_SAID_BYTES:
+            await response.aread()
+            self._said = response.text
 
     async def hold(
         self, connection: AbstractAsyncContextManager[Client], question: Callable[[Client], Awaitable[T]]
@@ -183,15 +232,17 @@ class _Exchange:
             except Exception as error:  # noqa: BLE001 - whatever the client raises is told in words
                 failure = failure or error
         if self._signal is not None:
-            raise _ended_by(self._signal)
+            raise _ended_by(self._signal, self._withdrawn() if self._connected else "")
         if answers:
             return answers[0]
         if failure is None:
-            what = "did not greet" if not self._connected else "gave no answer"
-            limit = self._seconds if self._connected else CONNECT_SECONDS
-            withdrawn = "; what was asked is withdrawn" if self._connected else ""
-            raise AgentClientError(f"{self._name} {what} within {limit:g} seconds{withdrawn}.")
-        raise in_words(failure, self._name, connected=self._connected, status=self._status) from failure
+            if not self._connected:
+                raise AgentClientError(f"{self._name} did not greet within {CONNECT_SECONDS:g} seconds.")
+            raise AgentClientError(
+                " ".join(filter(None, (f"{self._name} gave no answer within {self._seconds:g} s.", self._withdrawn())))
+            )
+        said = Said(self._status, self._said)
+        raise in_words(failure, self._name, connected=self._connected, said=said) from failure
 
     async def _put(
         self, client: Client, question: Callable[[Client], Awaitable[T]], answers: list[T]
@@ -227,6 +278,6 @@ async def _let_it_arrive(client: Client) -> None:
         await client.session.send_request(PingRequest(), EmptyResult)
 
 
-def _ended_by(number: signal.Signals) -> click.exceptions.Exit:
-    click.echo("openxr-agentic: interrupted.", err=True)
+def _ended_by(number: signal.Signals, withdrawn: str) -> click.exceptions.Exit:
+    click.echo(" ".join(filter(None, ("openxr-agentic: interrupted.", withdrawn))), err=True)
     return click.exceptions.Exit(128 + number)

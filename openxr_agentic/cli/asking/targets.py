@@ -58,7 +58,7 @@ class Target(NamedTuple):
     def name(self) -> str:
         """What it is called in messages."""
         if self.app is not None:
-            return f"the app {printable(self.app.name)} (process {self.app.pid})"
+            return self.app.title
         return self.endpoints[0].url
 
 
@@ -102,9 +102,11 @@ def _only_app(nobody: str) -> Target:
     if answering:
         names = ", ".join(printable(str(app)) for app in answering)
         raise NoSuchAppError(f"{nobody}, and several apps run: {names}. Choose one with --app, or a server with --url.")
+    if found:
+        silent = ", and ".join(f"{app.title} does not answer: {printable(app.problem)}" for app in found)
+        raise NobodyServesError(f"{nobody}, and {silent}. A server elsewhere is named with --url.")
     raise NobodyServesError(
-        f"{nobody}, and no app with a control channel {'answers' if found else 'runs'}. {HOW_TO_START} "
-        "A server elsewhere is named with --url."
+        f"{nobody}, and no app with a control channel runs. {HOW_TO_START} A server elsewhere is named with --url."
     )
 
 
@@ -131,10 +133,11 @@ def endpoints_of(url: str) -> tuple[Endpoint, ...]:
     except ValueError:
         usable = False
     if not usable:
-        advice = "" if "://" in url else f" Did you mean http://{url}?"
-        raise ConfigurationError(
-            f"--url is {url!r}, which is no URL of an MCP server: write it as http://{LOOPBACK}:8720/mcp.{advice}"
-        )
+        if "://" in url or not url:
+            advice = f"write it as http://{LOOPBACK}:8720/mcp."
+        else:
+            advice = f"did you mean http://{f'{LOOPBACK}:{url}' if url.isdecimal() else url}?"
+        raise ConfigurationError(f"--url is {url!r}, which is no URL of an MCP server: {advice}")
     if parts.path in ("", "/"):
         origin = f"{parts.scheme}://{parts.netloc}"
         return Endpoint(origin + HTTP_PATH, sse=False), Endpoint(origin + SSE_PATH, sse=True)

@@ -16,6 +16,7 @@ import click
 from mcp import Client
 from rich.markup import escape
 
+from openxr_agentic.cli.asking.client import CLIENT_INFO
 from openxr_agentic.cli.console import stdout_console
 from openxr_agentic.cli.demo.conversation import SCHEMAS, Conversation
 from openxr_agentic.cli.serving.processes import Child, child, on_end_signals
@@ -109,7 +110,7 @@ async def _converse(console: Console, app: Child, server: Child) -> tuple[Endpoi
     if not line:
         await asyncio.Event().wait()  # it is ending instead, which `_watched` says
     endpoints = Endpoints(json.loads(line)["port"])
-    async with Client(endpoints.http) as client:
+    async with Client(endpoints.http, client_info=CLIENT_INFO) as client:
         # Listening comes first, so that no change between a list and the wait is missed.
         async with client.listen(tools_list_changed=True) as changes:
             while {tool.name for tool in (await client.list_tools()).tools} != set(SCHEMAS):

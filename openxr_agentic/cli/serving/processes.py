@@ -10,11 +10,10 @@ import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from openxr_agentic.cli.interrupts import END_SIGNALS, handle
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-
-END_SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""What a user or a system sends to end a command."""
 
 END_SECONDS: Final = 5.0
 """How long a child may take to end by itself."""
@@ -22,19 +21,26 @@ END_SECONDS: Final = 5.0
 
 @contextmanager
 def on_end_signals(handler: Callable[[signal.Signals], None]) -> Iterator[None]:
-    """Call `handler` in the running event loop for each signal that should end the command."""
+    """Call `handler` in the running event loop for each signal that should end the command.
+
+    Afterwards, the signals do what they did before. A hang-up that is to be ignored (nohup) stays ignored.
+    """
     loop = asyncio.get_running_loop()
-    installed = []
-    for number in END_SIGNALS:
-        # Windows has no signal handlers in event loops; there Ctrl-C interrupts asyncio.run.
-        with suppress(NotImplementedError):
+    before = {number: signal.getsignal(number) for number in END_SIGNALS}
+    if "SIGHUP" in signal.Signals.__members__ and before[signal.SIGHUP] is signal.SIG_IGN:
+        del before[signal.SIGHUP]
+    for number in before:
+        try:
             loop.add_signal_handler(number, handler, signal.Signals(number))
-            installed.append(number)
+        except NotImplementedError:  # noqa: PERF203 - Windows; Python's own handlers wake the loop there
+            handle(number, lambda received, _: loop.call_soon_threadsafe(handler, signal.Signals(received)))
     try:
         yield
     finally:
-        for number in installed:
-            loop.remove_signal_handler(number)
+        for number, what in before.items():
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            handle(number, what)
 
 
 def on_stdin_closed(callback: Callable[[], object]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -41,20 +40,19 @@ def serve_source(
         until_stdin_closes: Whether the end of stdin ends the command too: then it
             never outlives who started it, however that ends.
     """
-    if as_json and serving.listener is not None:
-        click.echo(json.dumps(Endpoints.of(serving.listener).as_json()))
-    else:
-        announce(serving)
-    # Where asyncio cannot handle signals itself, Ctrl-C comes as an exception.
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve_until_end(source, serving, until_stdin_closes))
+    asyncio.run(_serve_until_end(source, serving, as_json, until_stdin_closes))
 
 
-async def _serve_until_end(source: ToolSource, serving: Serving, until_stdin_closes: bool) -> None:
+async def _serve_until_end(source: ToolSource, serving: Serving, as_json: bool, until_stdin_closes: bool) -> None:
     stop = asyncio.Event()
     if until_stdin_closes:
         on_stdin_closed(stop.set)
+    # Signals first: whoever reads where the server is may end it at once.
     with on_end_signals(lambda number: stop.set()):
+        if as_json and serving.listener is not None:
+            click.echo(json.dumps(Endpoints.of(serving.listener).as_json()))
+        else:
+            announce(serving)
         await keep_serving(source, serving, stop)
 
 

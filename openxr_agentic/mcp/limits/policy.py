@@ -247,7 +247,7 @@ def _read(file: Path) -> dict[str, Any]:
         raise PolicyError(f"The policy file {file} is not TOML: {error}.") from error
     for key in given:
         if key not in _KEYS:
-            raise PolicyError(f"{file}: there is no key {key!r}{_near(key, _KEYS)}. The keys are {', '.join(_KEYS)}.")
+            raise PolicyError(f"{file}: there is no key {key!r}{_near(key, _KEYS)} The keys are {', '.join(_KEYS)}.")
     return given
 
 
@@ -267,7 +267,7 @@ def _rule(text: str, where: str) -> _Rule:
     kind, pattern = (kind.strip(), pattern.strip()) if colon else ("tool", text.strip())
     if kind not in _KINDS:
         raise PolicyError(
-            f"{where}the rule {text!r} is of no known kind{_near(kind, _KINDS)}. Write a tool's name or "
+            f"{where}the rule {text!r} is of no known kind{_near(kind, _KINDS)} Write a tool's name or "
             f"{', '.join(f'{known}:…' for known in _KINDS)} (tool:… also for a name with a colon)."
         )
     if not pattern:
@@ -277,7 +277,7 @@ def _rule(text: str, where: str) -> _Rule:
     hint, equals, value = (part.strip() for part in pattern.partition("="))
     if hint not in _DEFAULTS:
         raise PolicyError(
-            f"{where}the rule {text!r} names an unknown annotation{_near(hint, _DEFAULTS)}. "
+            f"{where}the rule {text!r} names an unknown annotation{_near(hint, _DEFAULTS)} "
             f"The annotations are {', '.join(_DEFAULTS)}."
         )
     if equals and value not in _VALUES:
@@ -286,9 +286,10 @@ def _rule(text: str, where: str) -> _Rule:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence: whether a name that is known was meant."""
     folded = {word.lower().replace("_", ""): word for word in known}
     found = difflib.get_close_matches(name.lower().replace("_", "").replace("-", ""), list(folded), n=1)
-    return f"; did you mean {folded[found[0]]!r}?" if found else ""
+    return f"; did you mean {folded[found[0]]!r}?" if found else "."
 
 
 def _quoted(value: object) -> str:
