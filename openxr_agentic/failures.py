@@ -8,12 +8,14 @@ Meta's own tools answer: "Error: ...", and "Tip: ..." where one helps.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
+import traceback
 from typing import TYPE_CHECKING, Literal
 
-from openxr_agentic.errors import AgenticError, ArgumentError, ToolError
+from openxr_agentic.errors import AgenticError, ArgumentError, ToolError, ToolTimeoutError
 
 if TYPE_CHECKING:
     from collections import deque
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openxr_agentic")
 
 ARGUMENTS, TOOL, RESULT = range(3)  # OxaStage of trampoline.h
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+_ASYNCIO = os.path.join(os.path.dirname(os.__file__), "asyncio", "")
 
 REPEAT_SECONDS = 10.0
 MOST_KEPT = 100
@@ -66,12 +71,19 @@ class RepeatedFailures:
         self._kinds: dict[object, tuple[float, int]] = {}
         self._lock = threading.Lock()
 
-    def write(self, what: str, error: BaseException, level: int = logging.ERROR) -> None:
-        """Log a failure, unless the same was logged just now."""
-        traceback = error.__traceback__
-        while traceback is not None and traceback.tb_next is not None:
-            traceback = traceback.tb_next
-        place = (traceback.tb_frame.f_code, traceback.tb_lineno) if traceback is not None else None
+    def write(self, what: str, error: BaseException, level: int = logging.ERROR, *, show_where: bool = True) -> None:
+        """Log a failure, unless the same was logged just now.
+
+        Args:
+            what: What failed, in words.
+            error: Its exception.
+            level: The level in the log.
+            show_where: Whether the exception's traceback is of use.
+        """
+        last_frame = error.__traceback__
+        while last_frame is not None and last_frame.tb_next is not None:
+            last_frame = last_frame.tb_next
+        place = (last_frame.tb_frame.f_code, last_frame.tb_lineno) if last_frame is not None else None
         kind, now = (type(error), place), time.monotonic()
         with self._lock:
             last, unwritten = self._kinds.get(kind, (None, 0))
@@ -80,9 +92,10 @@ class RepeatedFailures:
                 self._kinds.clear()
             self._kinds[kind] = (last, unwritten + 1) if silent and last is not None else (now, 0)
         if last is None:
-            logger.log(level, "%s: %s", what, _described(error), exc_info=error)
+            logger.log(level, "%s", what, exc_info=error if show_where else None)
         elif not silent:
-            logger.log(level, "%s: %s (%d times more since it was last said)", what, _described(error), unwritten)
+            times = f" ({unwritten} {'time' if unwritten == 1 else 'times'} more since it was last said)"
+            logger.log(level, "%s%s", what, times if unwritten else "")
 
 
 def report(owner: FailureOwner, error: BaseException, stage: int) -> str | None:
@@ -105,10 +118,14 @@ def report(owner: FailureOwner, error: BaseException, stage: int) -> str | None:
     elif stage == ARGUMENTS:
         text = f"Error: {name} was not run: its arguments are not valid UTF-8 JSON text: {_described(error)}"
     elif stage == RESULT:
-        owner.log.write(f"The result of tool {name} cannot be delivered", error)
+        owner.log.write(f"The result of tool {name} cannot be delivered: {_described(error)}", error)
         text = f"Error: {name} ran, but its result cannot be delivered: {_described(error)}"
+    elif isinstance(error, ToolTimeoutError) and (words := _text(error)).startswith(f"{name} "):
+        # Its traceback is of this library alone; where the tool waited is what helps.
+        owner.log.write(f"Tool {words}{_where_it_waited(error)}", error, show_where=False)
+        text = f"Error: {words}"
     else:
-        owner.log.write(f"Tool {name} failed", error)
+        owner.log.write(f"Tool {name} failed: {_described(error)}", error)
         text = f"Error: {name} failed: {_described(error)}"
     return sendable(text) if owner.on_error == "result" else None
 
@@ -120,8 +137,21 @@ def _ends_more_than_the_call(owner: FailureOwner, error: BaseException) -> str:
     if ends_program and threading.current_thread() is threading.main_thread() and _raise_on_return(error):
         return f"Error: {name} was interrupted: the app is being stopped."
     owner.keep(error)  # before anything else can fail
-    owner.log.write(f"Tool {name} raised what raise_pending() will raise", error, logging.CRITICAL)
+    what = f"Tool {name} raised what raise_pending() will raise: {_described(error)}"
+    owner.log.write(what, error, logging.CRITICAL)
     return f"Error: {name} failed: {_described(error)}"
+
+
+def _where_it_waited(error: BaseException) -> str:
+    """Return the place in the tool's own code at which it was cancelled, as a sentence; empty: not known."""
+    place, reason = "", error.__cause__
+    while reason is not None and not place:
+        for frame, line in traceback.walk_tb(reason.__traceback__):
+            file = frame.f_code.co_filename
+            if not file.startswith((_PACKAGE, _ASYNCIO)):
+                place = f" It waited at {file}:{line}, in {frame.f_code.co_name}."
+        reason = reason.__context__
+    return place
 
 
 def sendable(text: str) -> str:

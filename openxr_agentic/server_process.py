@@ -45,6 +45,13 @@ _Asked = tuple["int | None", tuple[str, ...]]  # port and options
 
 _CHANNEL_VARIABLE: Final = "OPENXR_AGENTIC_CHANNEL"
 _CHANNEL_CLOSED: Final = ("", "0", "off", "false", "no")
+_GIVEN_ITSELF: Final = {
+    "--port": "use start_server(port=...)",
+    "--app": "the server is this app's own",
+    "--all": "the server is this app's own; openxr-agentic serve --all is for several apps",
+    "--json": "what the server prints is read by start_server",
+    "--stdio": "the server listens on a port; openxr-agentic serve --stdio is what a client starts itself",
+}
 _STDERR: Final = 2
 _KEPT_LINES: Final = 40
 
@@ -78,7 +85,8 @@ def start_server(port: int | None = None, *, options: Sequence[str] = ()) -> Ser
         port: Port of 127.0.0.1, or 0 for any free one. None: that of the
             environment variable `AGENTICXR_MCP_PORT`, else 8720.
         options: Further arguments of ``openxr-agentic serve``, each as a text of
-            its own, as in ``["--read-only"]``.
+            its own, as in ``["--read-only"]``; not those that say which app is
+            served, where, and what is printed.
 
     Returns:
         The process's server. It ends with the app, however that ends; it is also
@@ -91,6 +99,9 @@ def start_server(port: int | None = None, *, options: Sequence[str] = ()) -> Ser
     """
     if isinstance(options, (str, bytes)):
         raise TypeError(f"options is a list of arguments, each a text of its own, not {options!r}")
+    for option in options:
+        if advice := _GIVEN_ITSELF.get(option.partition("=")[0]):
+            raise ServerError(f"options holds {option!r}, which is not for options: {advice}.")
     with _state.lock:
         server = _state.server or ServerProcess()
         server._ask(port, tuple(options))  # noqa: SLF001 - of this module

@@ -35,6 +35,7 @@ class OldServer:
         tools: What tools/list gives.
         answer: Makes the result of a call of its parameters; None: it never answers.
         token: Whoever does not send it gets a 401.
+        meta: What the list of tools has as its ``_meta``.
         messages: What clients sent, in order.
         tokens: The Authorization headers that came.
     """
@@ -42,6 +43,7 @@ class OldServer:
     tools: list[dict[str, Any]] = field(default_factory=list)
     answer: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda params: text_result("ok")
     token: str = ""
+    meta: dict[str, Any] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
     tokens: list[str | None] = field(default_factory=list)
     _streams: dict[str, asyncio.Queue[dict[str, Any]]] = field(default_factory=dict)
@@ -117,7 +119,7 @@ class OldServer:
             info = {"name": "old", "version": "1"}
             return {"result": {"protocolVersion": VERSION, "capabilities": {"tools": {}}, "serverInfo": info}}
         if message["method"] == "tools/list":
-            return {"result": {"tools": self.tools}}
+            return {"result": {"tools": self.tools, **({"_meta": self.meta} if self.meta else {})}}
         if message["method"] == "ping":
             return {"result": {}}
         if message["method"] == "tools/call":

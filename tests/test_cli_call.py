@@ -13,8 +13,9 @@ import socket
 import ssl
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,12 +29,16 @@ from cli_harness import environment, finished, started
 from fake_app import BOOLEAN, NUMBER, OBJECT, Answer, FakeApp, FakeParameter
 from old_server import OldServer, text_result, tool
 
+from openxr_agentic import __version__
 from openxr_agentic.cli.asking import client as agent_client
 from openxr_agentic.cli.asking.apps import FoundApp, NoSuchAppError
 from openxr_agentic.cli.asking.arguments import BadArgumentsError, read_arguments, split_pairs, typed_arguments
 from openxr_agentic.cli.asking.failures import AgentClientError
 from openxr_agentic.cli.asking.targets import Endpoint, Target, endpoints_of
 from openxr_agentic.cli.asking.tools import list_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BIG = 2**64 + 1
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
@@ -154,9 +159,34 @@ def test_a_word_that_is_no_pair_is_refused(word: str, told: str) -> None:
         split_pairs([word])
 
 
-def test_a_name_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(BadArgumentsError, match="twice"):
-        split_pairs(["a=1", "a=2"])
+@pytest.mark.parametrize(
+    ("words", "array"),
+    [
+        (["a=1", "a=2"], "'a=[1, 2]'"),
+        (["kind=orc", "a=1", "kind=elf", "kind=x"], """'kind=["orc", "elf"]'"""),
+        (["a=1", "a=b"], """'a=["1", "b"]'"""),
+    ],
+)
+def test_a_name_that_is_given_twice_is_refused_with_how_several_values_are_written(
+    words: list[str], array: str
+) -> None:
+    with pytest.raises(BadArgumentsError) as refused:
+        split_pairs(words)
+    assert "is given twice" in str(refused.value)
+    assert str(refused.value).endswith(f": {array}.")
+
+
+def test_an_example_of_an_array_is_no_empty_one() -> None:
+    with pytest.raises(BadArgumentsError, match="""'x=\\["text"\\]'"""):
+        typed({"type": "array", "items": {"type": "string"}, "default": []}, "x=a")
+
+
+def test_a_number_beyond_a_double_is_json_and_refused_as_what_it_is() -> None:
+    with pytest.raises(BadArgumentsError) as refused:
+        read_arguments('{"n": 1e400}')
+    assert str(refused.value) == (
+        "--arguments cannot be sent: the number 1e400 is beyond what a double can hold, at most about 1.8e308."
+    )
 
 
 # ---------------------------------------------------------------- --arguments
@@ -176,7 +206,7 @@ def test_arguments_come_from_text_a_file_or_stdin_with_exact_numbers(tmp_path: P
         ("5", "a number"),
         ("null", "null"),
         ('{"a": NaN}', "NaN"),
-        ('{"a": 1e999}', "range"),
+        ('{"a": 1e999}', "beyond what a double can hold"),
         ('{"a": 1, "a": 2}', "twice"),
         ("[" * 100_000, "deep"),
         ('{"a": ' + "9" * 5000 + "}", "no JSON"),
@@ -305,16 +335,20 @@ def test_ctrl_c_withdraws_the_call_at_the_app(folder: Path, way: str) -> None:
     run(scenario())
 
 
-def in_a_process(folder: Path) -> subprocess.Popen[str]:
-    """An app in a process of its own; it is there when this returns."""
-    app = subprocess.Popen(
+@contextmanager
+def in_a_process(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """An app in a process of its own; it is there in the block, and gone after it."""
+    with subprocess.Popen(
         [sys.executable, "-c", AN_APP, os.fspath(Path(__file__).parent), os.fspath(folder)],
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert app.stdout is not None
-    assert app.stdout.readline() == "there\n"
-    return app
+    ) as app:
+        try:
+            assert app.stdout is not None
+            assert app.stdout.readline() == "there\n"
+            yield app
+        finally:
+            app.kill()
 
 
 AN_APP = """
@@ -340,8 +374,7 @@ asyncio.run(main())
     ],
 )
 def test_an_app_that_dies_or_is_stopped_before_it_is_asked_is_told_so(folder: Path, number: int, told: str) -> None:
-    app = in_a_process(folder)
-    try:
+    with in_a_process(folder) as app:
         target = Target(app=FoundApp(app.pid, "Cube World"))
         app.send_signal(number)
         if number == signal.SIGKILL:
@@ -350,23 +383,16 @@ def test_an_app_that_dies_or_is_stopped_before_it_is_asked_is_told_so(folder: Pa
             run(agent_client._ask(target, list_all, 60))
         assert str(failed.value).startswith(told.format(pid=app.pid))
         assert ("it may be stopped, as in a debugger" in str(failed.value)) == (number == signal.SIGSTOP)
-    finally:
-        app.kill()
-        app.wait()
 
 
 def test_where_the_only_app_is_stopped_that_is_said_and_not_how_to_start_one(folder: Path) -> None:
-    app = in_a_process(folder)
-    try:
+    with in_a_process(folder) as app:
         app.send_signal(signal.SIGSTOP)
         code, stdout, stderr = run(finished("tools", env=environment(folder, AGENTICXR_MCP_PORT=str(free_port()))))
         assert (code, stdout) == (1, "")
         assert f"the app of process {app.pid} does not answer: it did not answer within" in stderr
         assert "it may be stopped" in stderr
         assert "Start one" not in stderr
-    finally:
-        app.kill()
-        app.wait()
 
 
 def test_ctrl_c_is_told_to_an_old_server_before_the_connection_ends(folder: Path) -> None:
@@ -435,8 +461,11 @@ def test_an_old_server_is_called_over_sse_and_found_by_its_origin(folder: Path) 
     async def scenario() -> None:
         async with old.running() as url:
             for where in (f"{url}/sse", url):
+                old.messages.clear()
                 done = await finished("call", "greet", "name=1", "--url", where, env=environment(folder))
                 assert done == (0, "Hello\n1\n", "")
+                (hello,) = [message["params"] for message in old.messages if message["method"] == "initialize"]
+                assert hello["clientInfo"] == {"name": "openxr-agentic", "version": __version__}
 
     run(scenario())
 

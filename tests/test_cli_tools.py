@@ -112,6 +112,23 @@ def test_an_app_without_tools_is_said_to_have_none(folder: Path) -> None:
     run(scenario())
 
 
+def test_what_the_server_says_of_a_short_list_is_told_beside_it(folder: Path) -> None:
+    said = "2 more are kept\x1b[31m by the policy."
+
+    async def scenario() -> None:
+        for listed in ([tool("one")], []):
+            old = OldServer(listed, meta={"openxr-agentic/absence": said})
+            async with old.running() as url:
+                code, stdout, stderr = await finished("tools", "--url", url, env=environment(folder))
+                assert (code, stdout) == (0, "one()\n" if listed else "")
+                assert stderr.endswith("openxr-agentic: 2 more are kept\\x1b[31m by the policy.\n")
+                assert ("offers no tools now" in stderr) == (not listed)
+                code, stdout, stderr = await finished("tools", "--json", "--url", url, env=environment(folder))
+                assert (code, json.loads(stdout), stderr.count("\n")) == (0, listed, 1)
+
+    run(scenario())
+
+
 # ---------------------------------------------------------------- whom it asks
 
 
@@ -244,6 +261,36 @@ def test_a_type_is_told_in_words_whatever_the_schema_is(schema: Any, words: str)
     point = {"type": "array", "items": {"type": "number"}}
     whole = {"properties": {"x": schema}, "$defs": {"P": point, "loop": {"$ref": "#/$defs/loop"}, "nested": nested}}
     assert signature("f", whole) == f"f(x?: {words})"
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "integer", "default": 50, "minimum": 0, "maximum": 100}, "integer (0 to 100) = 50"),
+        ({"type": "number", "exclusiveMinimum": 0, "maximum": 1.5}, "number (at most 1.5, above 0)"),
+        ({"type": "number", "minimum": 0, "exclusiveMaximum": 1}, "number (at least 0, below 1)"),
+        ({"type": "integer", "multipleOf": 5}, "integer (a multiple of 5)"),
+        ({"type": "string", "format": "date"}, "string (date)"),
+        ({"type": "string", "minLength": 1}, "string (at least 1 character)"),
+        ({"type": "string", "minLength": 0, "maxLength": 20, "default": "a"}, 'string (at most 20 characters) = "a"'),
+        ({"type": "string", "pattern": "^a+$"}, "string (like ^a+$)"),
+        ({"type": "string", "pattern": "a" * 100}, f"string (like {'a' * 39}…)"),
+        ({"type": "string", "default": "a" * 100}, f'string = "{"a" * 38}…'),
+        ({"type": "array", "items": {"minimum": 0}, "maxItems": 3}, "any[] (at most 3 items, each at least 0)"),
+        ({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}, "number[3]"),
+        ({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}, "integer | null (at least 1)"),
+        ({"type": "null", "default": None}, "null"),
+        ({"enum": ["a", "b"], "default": "a", "format": "x"}, '"a" | "b" = "a"'),
+        ({"type": "boolean", "default": False}, "boolean = false"),
+        ({"type": "array", "default": []}, "any[] = []"),
+        ({"type": "integer", "minimum": "x", "pattern": 5, "anyOf": 5, "maxItems": True}, "integer"),
+        ({"$ref": "#/$defs/tree"}, "array"),
+    ],
+)  # fmt: skip
+def test_defaults_limits_and_formats_are_told(schema: Any, words: str) -> None:
+    tree = {"type": "array", "items": {"$ref": "#/$defs/tree"}}
+    shown = signature("f", {"properties": {"x": schema}, "$defs": {"tree": tree}})
+    assert shown == f"f(x?: {words})" or words == "array"
 
 
 def test_a_schema_that_holds_itself_ends() -> None:

@@ -195,14 +195,14 @@ def _registries(module: types.ModuleType) -> dict[str, ToolRegistry]:
 
 def _named(module: Any, attribute: str, name: str) -> dict[str, ToolRegistry]:
     there = _registries(module)
-    has = f"It has: {', '.join(there)}" if there else "It has no registry"
+    has = f". It has: {', '.join(there)}" if there else ", and no registry of another name"
     try:
         value: Any = functools.reduce(getattr, attribute.split("."), module)
     except AttributeError:
-        raise ModuleError(Fault(name, f"it has no {attribute}. {has}")) from None
+        raise ModuleError(Fault(name, f"it has no {attribute}{has}")) from None
     if not issubclass(type(value), ToolRegistry):
         what = f"its {attribute} is a {type(value).__name__}, not a ToolRegistry"
-        raise ModuleError(Fault(name, f"{what}. {has}"))
+        raise ModuleError(Fault(name, f"{what}{has}"))
     return {attribute: value}
 
 

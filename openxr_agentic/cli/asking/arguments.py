@@ -47,6 +47,8 @@ def read_arguments(given: str) -> dict[str, Any]:
     try:
         value = parse_json(text)
     except ValueError as error:
+        if isinstance(error, _BeyondJsonError):
+            raise BadArgumentsError(f"{where} cannot be sent: {error}.") from error
         raise BadArgumentsError(
             f"{where} holds no JSON: {error}. Write for example --arguments {shell_word(compact({'name': 'text'}))}."
         ) from error
@@ -68,6 +70,10 @@ def _source(given: str) -> tuple[str, str]:
         raise BadArgumentsError(f"Cannot read {where}: it is not UTF-8 text.") from error
 
 
+class _BeyondJsonError(ValueError):
+    """A text is JSON, and says what no client can send."""
+
+
 def parse_json(text: str) -> Any:
     """Return what a JSON text says, and only what JSON can say: no NaN, nothing beyond a double's range.
 
@@ -87,7 +93,7 @@ def _no_constant(name: str) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise ValueError(f"{text} is beyond a number's range")
+        raise _BeyondJsonError(f"the number {text} is beyond what a double can hold, at most about 1.8e308")
     return number
 
 
@@ -123,9 +129,19 @@ def split_pairs(words: Sequence[str]) -> list[Pair]:
             hint = " Give a JSON object with --arguments." if word.lstrip().startswith("{") else ""
             raise BadArgumentsError(f"{word!r} is no argument: write key=value, as name=text or count=3.{hint}")
         if any(pair.name == name for pair in pairs):
-            raise BadArgumentsError(f"{name} is given twice. For several values, write a list: {name}='[1, 2]'.")
+            texts = [pair.text for pair in pairs if pair.name == name]
+            several = shell_word(f"{name}={_as_array([*texts, text])}")
+            raise BadArgumentsError(f"{name} is given twice. Several values are written as one JSON array: {several}.")
         pairs.append(Pair(name, text))
     return pairs
+
+
+def _as_array(texts: Sequence[str]) -> str:
+    """Return a JSON array: of what the texts say in JSON, or of the texts where one of them is no JSON."""
+    try:
+        return compact([parse_json(text) for text in texts])
+    except ValueError:
+        return compact(texts)
 
 
 def typed_arguments(tool: str, pairs: Sequence[Pair], schema: Schema) -> dict[str, Any]:
@@ -165,9 +181,9 @@ def typed_arguments(tool: str, pairs: Sequence[Pair], schema: Schema) -> dict[st
         if name not in given
     ]
     if len(faults) == 1:
-        raise BadArgumentsError(f"{tool} was not called: {faults[0]}")
+        raise BadArgumentsError(f"Nothing was sent to {tool}: {faults[0]}")
     if faults:
-        raise BadArgumentsError("\n- ".join([f"{tool} was not called:", *faults]))
+        raise BadArgumentsError("\n- ".join([f"Nothing was sent to {tool}:", *faults]))
     return values
 
 

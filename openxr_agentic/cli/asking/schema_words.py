@@ -20,6 +20,8 @@ KINDS: Final = frozenset({"string", "number", "integer", "boolean", "array", "ob
 _MOST_DEPTH: Final = 12
 """How deep references and alternatives are followed: a schema may refer to itself."""
 
+_MOST_SHOWN: Final = 40
+
 _ANYTHING: Final[Schema] = {}
 _PLAIN_EXAMPLES: Final[Mapping[str, Any]] = {
     "string": "text",
@@ -171,13 +173,73 @@ def _kind_words(kind: str, schema: Schema, root: Schema, depth: int) -> str:
 
 
 def signature(name: str, schema: Schema) -> str:
-    """Return a tool as ``"create_cube(position: number[3], name?: string | null)"``; optional ones have a ``?``."""
+    """Return a tool as ``"create_cube(position: number[3], size?: number (0 to 10) = 1.0)"``.
+
+    What may be left out has a ``?``; limits are in parentheses, a default is behind ``=``.
+    """
     required = required_of(schema)
     words = [
-        f"{argument}{'' if argument in required else '?'}: {type_words(found, schema)}"
+        f"{argument}{'' if argument in required else '?'}: {type_words(found, schema)}{_more_words(found, schema)}"
         for argument, found in properties_of(schema).items()
     ]
     return f"{name}({', '.join(words)})"
+
+
+def _more_words(schema: Schema, root: Schema) -> str:
+    limits = ", ".join(_limits(schema, root))
+    default = resolved(schema, root).get("default")
+    words = f" ({limits})" if limits else ""
+    return words if default is None else f"{words} = {_short(compact(default))}"
+
+
+def _limits(schema: object, root: Schema, depth: int = 0) -> list[str]:
+    """Return what a schema demands beside the type, each in a few words."""
+    schema = resolved(schema, root)
+    if depth >= _MOST_DEPTH or "enum" in schema or "const" in schema:
+        return []
+    numbers = _range(schema, "minimum", "maximum", "")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    found = [
+        *([str(schema["format"])] if isinstance(schema.get("format"), str) else []),
+        *([numbers] if numbers else []),
+        *([f"above {above}"] if _is_number(above) else []),
+        *([f"below {below}"] if _is_number(below) else []),
+        *([f"a multiple of {schema['multipleOf']}"] if _is_number(schema.get("multipleOf")) else []),
+        *filter(None, [_range(schema, "minLength", "maxLength", " character")]),
+        *([f"like {_short(schema['pattern'])}"] if isinstance(schema.get("pattern"), str) else []),
+    ]
+    if schema.get("minItems") != schema.get("maxItems"):  # else the type says it
+        found += filter(None, [_range(schema, "minItems", "maxItems", " item")])
+    if of_items := _limits(schema.get("items"), root, depth + 1):
+        found.append(f"each {' and '.join(of_items)}")
+    for word in ("anyOf", "oneOf", "allOf"):
+        alternatives = schema.get(word)
+        if isinstance(alternatives, Sequence) and not isinstance(alternatives, str):
+            found += [limit for one in alternatives for limit in _limits(one, root, depth + 1)]
+    return list(dict.fromkeys(found))
+
+
+def _range(schema: Schema, lowest: str, highest: str, what: str) -> str:
+    least, most = schema.get(lowest), schema.get(highest)
+    if what and least == 0:
+        least = None  # of no length, and so nothing to say
+    if _is_number(least) and _is_number(most):
+        return f"{least}{f' to {most}' if least != most else ''}{_plural(what, most)}"
+    if _is_number(least):
+        return f"at least {least}{_plural(what, least)}"
+    return f"at most {most}{_plural(what, most)}" if _is_number(most) else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _plural(what: str, count: object) -> str:
+    return what if not what or count == 1 else f"{what}s"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
 # ---------------------------------------------------------------- examples
@@ -188,7 +250,7 @@ def example(schema: object, root: Schema, depth: int = 0) -> Any:
     schema = resolved(schema, root)
     takes = accepted(schema, root)
     given = schema.get("examples")
-    if schema.get("default") is not None:
+    if schema.get("default") not in (None, [], {}):  # an empty one shows nothing
         return schema["default"]
     if isinstance(given, list) and given:
         return given[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -34,17 +34,41 @@ _HINTS: Final = {
 }
 
 
+ABSENCE: Final = "openxr-agentic/absence"
+"""In what our server adds to a list: why it holds few tools or none, for people."""
+
+
+class Listed(NamedTuple):
+    """What a server lists.
+
+    Attributes:
+        tools: The tools.
+        absence: Why there are few or none, in its words; empty: it does not say.
+    """
+
+    tools: list[Tool]
+    absence: str
+
+
 async def list_all(client: Client) -> list[Tool]:
     """Return all tools that a server lists, page by page."""
+    return (await list_with_absence(client)).tools
+
+
+async def list_with_absence(client: Client) -> Listed:
+    """Return all tools that a server lists, page by page, and why there are no more of them."""
     listed: list[Tool] = []
+    absence = ""
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
         listed += page.tools
+        said = (page.meta or {}).get(ABSENCE)
+        absence = said if isinstance(said, str) else absence
         cursor = page.next_cursor
         if cursor is None:
             break
-    return listed
+    return Listed(listed, absence)
 
 
 def as_listed(tool: Tool) -> dict[str, Any]:
@@ -65,14 +89,16 @@ def show_tools(target: Target, *, as_json: bool) -> None:
     """
     from openxr_agentic.cli.asking.client import ask
 
-    tools = [as_listed(tool) for tool in ask(target, list_all, LIST_SECONDS)]
+    listed = ask(target, list_with_absence, LIST_SECONDS)
+    tools = [as_listed(tool) for tool in listed.tools]
     if as_json:
         click.echo(json.dumps(tools, ensure_ascii=False, indent=2))
-        return
-    if not tools:
+    else:
+        print_tools(stdout_console(), tools)
+    if not tools and not as_json:
         stderr_console().print(f"{target.name} offers no tools now.", markup=False)
-        return
-    print_tools(stdout_console(), tools)
+    if listed.absence:
+        stderr_console().print(f"openxr-agentic: {printable(listed.absence)}", markup=False)
 
 
 def print_tools(

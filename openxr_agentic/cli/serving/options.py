@@ -33,11 +33,13 @@ class Serving(NamedTuple):
         listener: The server's socket; None: one client on stdin and stdout.
         access: What HTTP requests must have.
         options: How the server answers.
+        token_file: Where the token comes from; None: from the environment, or there is none.
     """
 
     listener: socket.socket | None
     access: Access
     options: ServerOptions
+    token_file: Path | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +93,7 @@ class ServingOptions:
             host = self.host or LOOPBACK
             access = Access.load(self.token_file, allow_hosts=self.allow_host, allow_origins=self.allow_origin)
             access.require_token_beyond_loopback(host)
-            return Serving(listen(choose_port(self.port), host), access, options)
+            return Serving(listen(choose_port(self.port), host), access, options, self.token_file)
         except BaseException:
             if options.audit is not None:
                 options.audit.close()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from openxr_agentic.cli.asking.schema_words import shell_word
 from openxr_agentic.cli.console import stderr_console
 from openxr_agentic.cli.serving.processes import on_end_signals, on_stdin_closed
 from openxr_agentic.mcp.apps.fleet import AppFleet
 from openxr_agentic.mcp.apps.link import AppLink
 from openxr_agentic.mcp.server import AgentServer
-from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.transports.http import Endpoints, serve
 from openxr_agentic.mcp.transports.stdio import serve_stdio
 
@@ -79,7 +79,7 @@ def announce(serving: Serving) -> None:
         if sys.stdin is not None and sys.stdin.isatty():
             _say("serving MCP on stdin and stdout, for a client that starts this command; end with Ctrl-C")
     else:
-        _announce_port(Endpoints.of(serving.listener), with_token=serving.access.token is not None)
+        _announce_port(Endpoints.of(serving.listener), serving)
     options = serving.options
     if options.as_meta:
         _say("telling agents what the extension itself carries, and no metadata")
@@ -87,27 +87,25 @@ def announce(serving: Serving) -> None:
         _say(f"agents are limited: {options.policy.describe()}")
 
 
-def _announce_port(endpoints: Endpoints, *, with_token: bool) -> None:
+def _announce_port(endpoints: Endpoints, serving: Serving) -> None:
     stderr_console().print(
         f"openxr-agentic: serving MCP at [bold]{endpoints.http}[/] (HTTP+SSE at {endpoints.sse}); end with Ctrl-C"
     )
     if endpoints.everywhere:
         _say("it listens on every address of this machine, not only on this one")
-    if with_token:
+    if serving.access.token is not None:
         _say("clients must send the token, as the header Authorization: Bearer TOKEN")
-    _say(f"for Claude Code: {claude_command(endpoints, with_token=with_token)}")
+    if serving.access.token is None:
+        _say(f"for Claude Code: {claude_command(endpoints)}")
+    else:
+        token = "--token" if serving.token_file is None else f"--token-file {shell_word(str(serving.token_file))}"
+        _say(f"for Claude Code, see: openxr-agentic config claude-code --url {endpoints.http} {token}")
 
 
 def _say(text: str) -> None:
     stderr_console().print(f"openxr-agentic: {text}", markup=False)
 
 
-def claude_command(endpoints: Endpoints, *, with_token: bool = False) -> str:
-    """Return the command that makes the server known to Claude Code.
-
-    Args:
-        endpoints: Where the server is.
-        with_token: Whether it asks for a token, which the command takes from the shell's variable.
-    """
-    header = f' --header "Authorization: Bearer ${TOKEN_VARIABLE}"' if with_token else ""
-    return f"claude mcp add --transport http openxr {endpoints.http}{header}"
+def claude_command(endpoints: Endpoints) -> str:
+    """Return the command that makes a server without a token known to Claude Code."""
+    return f"claude mcp add --transport http openxr {endpoints.http}"

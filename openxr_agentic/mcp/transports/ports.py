@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import itertools
 import os
 import socket
 import sys
@@ -173,10 +174,24 @@ def port_holder(port: int, address: Address | None = None) -> str | None:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if any(os.readlink(entry) in sockets for entry in (process / "fd").iterdir()):
-                return f"{(process / 'comm').read_text().strip()} (process {process.name})"
+                return f"{_name_of(process)} (process {process.name})"
         except OSError:  # noqa: PERF203 - each process may refuse
             continue  # it ended meanwhile, or belongs to another user
     return None
+
+
+def _name_of(process: Path) -> str:
+    words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    # As a module, as a script, or from `server_process`: to Linux, all of them are python.
+    pairs = itertools.pairwise(words)
+    if any(
+        (first == "-m" and second == "openxr_agentic")
+        or (first == "-c" and "openxr_agentic.cli" in second)
+        or Path(second).name == "openxr-agentic"
+        for first, second in pairs
+    ):
+        return "openxr-agentic"
+    return (process / "comm").read_text().strip()
 
 
 def _listening_inodes(port: int, wanted: Address | None) -> Iterator[str]:
