@@ -130,7 +130,7 @@ class Scene:
 """
     code, stdout, _ = check(source)
     assert code == 1
-    assert "My_look(far?: boolean)\n    marked, and in no registry yet" in stdout
+    assert "My_look(far?: boolean = false)\n    marked, and in no registry yet" in stdout
     assert "My_reset()\n    a method of Scene: registry.register_object(...)" in stdout
     assert "cannot be registered: tools.broken: " in stdout
     assert "tools.py:8)" in stdout
@@ -230,6 +230,21 @@ def test_a_module_without_any_tool_is_an_error(check: Check) -> None:
     code, _, stderr = check("x = 1\n")
     assert code == 1
     assert "no ToolRegistry" in stderr
+
+
+def test_an_empty_registry_is_a_warning_and_no_praise(check: Check) -> None:
+    code, stdout, _ = check(HEAD)
+    assert code == 0
+    assert "warning: there are no tools: nothing is registered" in stdout
+    assert "Nothing to say" not in stdout
+    assert check(HEAD, "tools", "--strict")[0] == 1
+    told = as_json(check(HEAD, "tools", "--json"))
+    assert [advice["kind"] for advice in told["advice"]] == ["tool-count"]
+
+
+def test_that_there_is_no_registry_is_said_once(check: Check) -> None:
+    _, _, stderr = check("x = 1\n", "tools:registry")
+    assert stderr == "Error: tools: it has no registry, and no registry of another name.\n"
 
 
 def test_what_the_module_prints_does_not_reach_stdout(check: Check) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,42 @@ def test_a_client_starts_the_server_by_an_absolute_path_and_finds_the_apps_folde
     assert entry["env"] == {"XDG_RUNTIME_DIR": "/run/user/1 0"}
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_starts_an_app_by_full_paths_and_in_its_folder_where_it_can(
+    client: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.py").touch()
+    words = (
+        client,
+        *(() if client == "claude-desktop" else ("--stdio",)),
+        "--",
+        "python3",
+        "app.py",
+        "--port",
+        "none.py",
+    )
+    given = pasted(*words)
+    if client == "claude-code":
+        program = given[given.index("--") + 1 :]
+        entry = {"args": program[1:]}
+    else:
+        entry = given[{"vscode": "servers", "codex": "mcp_servers"}.get(client, "mcpServers")]["openxr"]
+    command = entry["args"][entry["args"].index("run") :]
+    assert command[:3] == ["run", "--stdio", "--"]
+    assert command[3] == shutil.which("python3")
+    assert command[4:] == [str(tmp_path / "app.py"), "--port", "none.py"]
+    in_folder = client in ("vscode", "codex")
+    assert entry.get("cwd") == (str(tmp_path) if in_folder else None)
+    assert ("folder of its own choice" in asked(*words).stderr) != in_folder
+
+
+def test_an_apps_python_that_is_not_on_the_path_is_the_one_that_runs_this(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    args = pasted("claude-desktop", "--", "python", "app.py")["mcpServers"]["openxr"]["args"]
+    assert args[args.index("--") + 1] == sys.executable
+
+
 def test_without_an_installed_command_python_itself_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/bin/python3")
     monkeypatch.setenv("PATH", "/nowhere")
@@ -154,6 +191,8 @@ def test_json_has_the_snippet_that_is_printed_and_all_places() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("cursor", "--", "python", "app.py"), "so --stdio goes with it"),
+        (("cursor", "--stdio", "--", "no-such-program", "app.py"), "starts with 'no-such-program', and there is no"),
         (("emacs",), "claude-code"),
         (("cursor", "--name", "my app"), "--name is 'my app'"),
         (("cursor", "--url", URL, "--stdio"), "one of --url, --port and --stdio"),

@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,42 @@ def test_the_log_counts_what_it_did_not_write(extension, runtime, caplog, monkey
         "Tool tool failed: ValueError: bad",
         "Tool tool failed: ValueError: bad (2 times more since it was last said)",
     ]
+
+
+def test_the_log_does_not_count_what_it_wrote(extension, runtime, caplog, monkeypatch):
+    extension.register_tool("tool", "", None, raising(ValueError("bad")))
+    runtime.raw_call("tool", capacity=100)
+    monkeypatch.setattr(failures, "REPEAT_SECONDS", 0)
+    runtime.raw_call("tool", capacity=100)
+    assert [record.message for record in caplog.records] == ["Tool tool failed: ValueError: bad"] * 2
+    monkeypatch.undo()
+    runtime.raw_call("tool", capacity=100)
+    monkeypatch.setattr(failures, "REPEAT_SECONDS", 0)
+    runtime.raw_call("tool", capacity=100)
+    assert caplog.records[-1].message.endswith("bad (1 time more since it was last said)")
+
+
+def test_a_tool_that_takes_too_long_is_told_once_by_name_and_logged_with_where_it_waited(instance, caplog, runtime):
+    registry = agentic.ToolRegistry(prefix="T_", settings=False)
+
+    @registry.tool(timeout=0.01, description="Wait.")
+    async def wait():
+        await asyncio.Event().wait()  # here
+
+    registry.attach(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)
+    assert runtime.call("T_wait") == "Error: T_wait took longer than 0.01 s and was cancelled."
+    (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    line = next(number for number, line in enumerate(lines, 1) if line.endswith("# here"))
+    assert record.message == (
+        f"Tool T_wait took longer than 0.01 s and was cancelled. It waited at {__file__}:{line}, in wait."
+    )
+    assert record.exc_info is None
+
+
+def test_a_tool_whose_other_tool_takes_too_long_failed_itself(extension, runtime, caplog):
+    extension.register_tool("tool", "", None, raising(agentic.ToolTimeoutError("other took longer than 1 s.")))
+    assert runtime.call("tool") == "Error: tool failed: other took longer than 1 s."
 
 
 def test_failures_of_different_kinds_are_each_logged_once(extension, runtime, caplog):

@@ -580,7 +580,23 @@ def test_serve_says_that_a_token_is_needed_and_where_it_listens(folder: Path) ->
         async with started("serve", "--port", "0", "--host", "0.0.0.0", env=env) as server:
             assert "every address" in await line_with(server.stderr, "listens on")
             assert "Authorization: Bearer TOKEN" in await line_with(server.stderr, "must send")
-            assert '"Authorization: Bearer $OPENXR_AGENTIC_TOKEN"' in await line_with(server.stderr, "claude mcp add")
+            advice = await line_with(server.stderr, "for Claude Code")
+            assert "see: openxr-agentic config claude-code --url http://" in advice
+            assert advice.endswith("/mcp --token\n")
+
+    run(scenario())
+
+
+def test_a_token_of_a_file_is_referred_to_by_that_file(folder: Path) -> None:
+    file = folder / "a token"
+    file.write_text(TOKEN)
+    file.chmod(0o600)
+
+    async def scenario() -> None:
+        words = ("serve", "--port", "0", "--token-file", str(file))
+        async with started(*words, env=environment(folder)) as server:
+            advice = await line_with(server.stderr, "for Claude Code")
+            assert advice.rstrip().endswith(f"/mcp --token-file '{file}'")
 
     run(scenario())
 
@@ -595,13 +611,11 @@ def test_serve_says_that_a_token_is_needed_and_where_it_listens(folder: Path) ->
         (("--token-file", "/nowhere/token"), "token file /nowhere/token cannot be read"),
     ],
 )
-def test_a_wrong_option_is_one_line_and_the_commands_own_exit_code(
-    folder: Path, options: tuple[str, ...], words: str
-) -> None:
+def test_a_wrong_option_is_one_line_and_wrong_usage(folder: Path, options: tuple[str, ...], words: str) -> None:
     async def scenario() -> None:
-        for command, code in ((("serve", *options), 1), (("run", *options, "--", "true"), 125)):
+        for command in (("serve", *options), ("run", *options, "--", "true")):
             got, stdout, stderr = await finished(*command, env=environment(folder))
-            assert (got, stdout) == (code, "")
+            assert (got, stdout) == (2, "")
             (line,) = stderr.splitlines()
             assert line.startswith("Error: ")
             assert words in line

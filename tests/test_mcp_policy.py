@@ -208,6 +208,21 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         Policy.load(tmp_path / "latin.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("dney = []", "there is no key 'dney'; did you mean 'deny'? The keys are read_only, allow, deny."),
+        ("xyzzy = []", "there is no key 'xyzzy'. The keys are read_only, allow, deny."),
+    ],
+)
+def test_an_unknown_key_is_told_in_whole_sentences(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(text)
+    with pytest.raises(PolicyError) as caught:
+        Policy.load(file)
+    assert str(caught.value) == f"{file}: {told}"
+
+
 @pytest.mark.parametrize("option", ["allow", "deny"])
 def test_a_mistake_in_an_option_names_the_option(option: str) -> None:
     with pytest.raises(PolicyError, match=f"^--{option}: the rule 'anotation:x'.*did you mean 'annotation'"):

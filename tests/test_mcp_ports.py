@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from openxr_agentic.errors import ConfigurationError
 from openxr_agentic.mcp.transports.ports import PortError, choose_port, listen, port_holder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -56,6 +61,41 @@ def test_a_taken_port_is_an_error_that_names_its_holder() -> None:
         with pytest.raises(PortError, match=rf"Port {port} is taken by .*\(process {os.getpid()}\)"):
             listen(port)
     assert port_holder(port) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a port")
+@pytest.mark.parametrize(
+    ("arguments", "ours"),
+    [
+        (("-c", "HOLD; 'from openxr_agentic.cli import main'", "packages", "serve"), True),
+        (("-m", "openxr_agentic", "serve"), True),
+        (("bin/openxr-agentic", "serve"), True),
+        (("-c", "HOLD", "openxr_agentic/examples/app.py"), False),
+    ],
+)
+def test_a_holder_of_ours_is_named_as_what_it_is(tmp_path: Path, arguments: tuple[str, ...], ours: bool) -> None:
+    hold = "import sys; listening = __import__('socket').socket(fileno={}); print(flush=True); sys.stdin.read()"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        number, port = listening.fileno(), listening.getsockname()[1]
+        program = hold.format(number)
+        for file in ("openxr_agentic.py", "bin/openxr-agentic"):
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            (tmp_path / file).write_text(program)
+        holder = subprocess.Popen(
+            [sys.executable, *(word.replace("HOLD", program) for word in arguments)],
+            cwd=tmp_path,
+            pass_fds=[number],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        with holder:
+            assert holder.stdout is not None
+            holder.stdout.readline()
+            listening.close()
+            name = port_holder(port) or ""
+            assert name.endswith(f" (process {holder.pid})")
+            assert name.startswith("openxr-agentic ") == ours
+            holder.communicate()
 
 
 def test_a_port_can_be_listened_on_again_right_after_its_server_ended() -> None:

@@ -26,7 +26,10 @@ from cli_harness import environment, line_with
 from mcp import Client
 from mcp.client.sse import sse_client
 
+from openxr_agentic import server_process
+from openxr_agentic.errors import ServerError
 from openxr_agentic.host import manifest_path
+from openxr_agentic.server_process import start_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -284,6 +287,13 @@ def test_a_wrong_option_is_an_error_with_the_words_of_the_command(folder: Path) 
     assert "No such option" in wrong["error"]
     assert text["kind"] == "TypeError"
     assert "list of arguments" in text["error"]
+
+
+@pytest.mark.parametrize("option", ["--port", "--port=8720", "--app", "--all", "--json", "--stdio"])
+def test_an_option_that_the_server_is_given_anyhow_is_refused_by_its_name(option: str) -> None:
+    with pytest.raises(ServerError, match=f"options holds '{option}', which is not for options: "):
+        start_server(0, options=["--read-only", option])
+    assert server_process._state.server is None
 
 
 def test_a_program_with_a_python_of_its_own_is_told_what_to_do_instead(folder: Path) -> None:

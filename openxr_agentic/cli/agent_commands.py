@@ -90,9 +90,10 @@ def tools(url: str | None, app: str | None, token_file: str | None, as_json: boo
     epilog="""\b
 Exit codes:
   0    the tool's result was printed
-  1    no answer, or the server refused the call (said on stderr)
-  2    wrong usage, or arguments that do not fit; nothing was called
-  3    the tool answered with an error, printed as its result
+  1    no answer, no such tool, or FILE cannot be written (said on stderr)
+  2    wrong usage, or arguments that do not fit; nothing was sent
+  3    the answer is an error: the tool's own, or why it was not run or gave
+       no answer (denied, arguments refused, app away, timed out)
   130  Ctrl-C; the call was withdrawn (128 + n for signal n)""",
 )
 @click.argument("tool")
@@ -123,7 +124,8 @@ def call(
     """Call TOOL as an agent does, and print its result.
 
     The tool's schema says which types the values have: text stays text, all
-    else is JSON, as in count=3 on=true 'position=[0, 1.5, -2]'.
+    else is JSON, as in count=3 on=true 'position=[0, 1.5, -2]'. Only names and
+    outermost types are checked before it is called.
 
     Whom it asks is as for `tools`.
     """
@@ -172,6 +174,7 @@ def check(ctx: click.Context, module: str, server_name: str, strict: bool, with_
 
 @click.command(epilog="Exit codes: 0 printed, 2 wrong usage.")
 @click.argument("client", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode", "codex"]))
+@click.argument("app_command", metavar="[-- COMMAND...]", nargs=-1)
 @click.option("--url", metavar="URL", help="The server's URL.  [default: that of --port]")
 @click.option("--port", help="The server's port on 127.0.0.1.  [default: AGENTICXR_MCP_PORT, else 8720]")
 @click.option("--stdio", is_flag=True, help="The client starts the server itself.  [claude-desktop: always]")
@@ -181,6 +184,7 @@ def check(ctx: click.Context, module: str, server_name: str, strict: bool, with_
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: client, path, snippet and more.")
 def config(
     client: str,
+    app_command: Sequence[str],
     url: str | None,
     port: str | None,
     stdio: bool,
@@ -193,16 +197,21 @@ def config(
 
     What to paste is on stdout, and nothing else; where it goes is on stderr. A
     token is never printed.
+
+    With --stdio and a COMMAND behind --, the client starts that app too, as
+    `run` does, with full paths instead of those that lead from this folder.
     """
     from openxr_agentic.cli.client_config import choose_server, show_config
-    from openxr_agentic.errors import ConfigurationError
 
-    try:
-        server = choose_server(
-            client, name=name, url=url, port=port, stdio=stdio, token=token or token_file is not None
-        )
-    except ConfigurationError as error:
-        raise WrongUsageError(str(error)) from error
+    server = choose_server(
+        client,
+        name=name,
+        url=url,
+        port=port,
+        stdio=stdio,
+        token=token or token_file is not None,
+        app_command=app_command,
+    )
     show_config(client, server, token_file, as_json=as_json)
 
 

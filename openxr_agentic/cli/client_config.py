@@ -20,13 +20,16 @@ from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.transports.ports import HTTP_PATH, LOOPBACK, choose_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 CLIENTS: Final = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 # Clients start a stdio server with few variables. By these two the server finds the folder of the apps' channels.
 _FOLDER_VARIABLES: Final = ("XDG_RUNTIME_DIR", "TMPDIR")
+_HAVE_FOLDERS: Final = ("vscode", "codex")
+"""Clients that can be told in which folder a server is started."""
+
 _SYSTEMS: Final = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 
 
@@ -37,11 +40,13 @@ class Server(NamedTuple):
         name: Its name in the client.
         url: Where it is; None: the client starts it and speaks stdio.
         token: Whether it wants a token.
+        app_command: The app that the client starts with it, as `run` does; empty: it serves an app that runs.
     """
 
     name: str
     url: str | None
     token: bool = False
+    app_command: tuple[str, ...] = ()
 
     @property
     def sse(self) -> bool:
@@ -75,6 +80,7 @@ def choose_server(
     port: str | None,
     stdio: bool,
     token: bool,
+    app_command: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> Server:
     """Return the server that the options mean.
@@ -92,7 +98,12 @@ def choose_server(
             "The server finds the running app by itself."
         )
     if stdio or client == "claude-desktop":
-        return Server(name, None, token)
+        return Server(name, None, token, _from_anywhere(app_command))
+    if app_command:
+        raise ConfigurationError(
+            "COMMAND is an app that the client starts, so --stdio goes with it. A server with an address is started "
+            "by you: openxr-agentic run -- COMMAND."
+        )
     if url is None:
         number = choose_port(port, environment)
         if number == 0:
@@ -123,6 +134,11 @@ def show_config(client: str, server: Server, token_file: str | None, *, as_json:
     snippet = snippet_for(client, server)
     system = sys.platform if sys.platform in _SYSTEMS else "linux"
     notes = list(snippet.notes)
+    if server.app_command and client not in _HAVE_FOLDERS:
+        notes.append(
+            "The client starts the app in a folder of its own choice: what the app opens by relative paths is not "
+            "found there."
+        )
     if server.token:
         notes.append(_about_token(client, server, token_file))
     if as_json:
@@ -172,7 +188,7 @@ def _about_token(client: str, server: Server, token_file: str | None) -> str:
 
 def _claude_code(server: Server) -> Snippet:
     if server.url is None:
-        program = _started_by_client()
+        program = _started_by_client(server)
         # --env takes all words up to the next option: the name must not follow it.
         variables = [word for name, value in program["env"].items() for word in ("--env", f"{name}={value}")]
         words = ["claude", "mcp", "add", *variables, "--transport", "stdio", server.name, "--"]
@@ -201,7 +217,7 @@ def _claude_desktop(server: Server) -> Snippet:
     return Snippet(
         "claude-desktop",
         "json",
-        _json({"mcpServers": {server.name: _without_empty(_started_by_client())}}),
+        _json({"mcpServers": {server.name: _without_empty(_started_by_client(server))}}),
         {
             "linux": f"~/.config/Claude/{file}",
             "darwin": f"~/Library/Application Support/Claude/{file}",
@@ -230,6 +246,8 @@ def _vscode(server: Server) -> Snippet:
     asked = f"{server.name}-token"
     entry = _entry(server, _bearer(f"${{input:{asked}}}"))
     kind = "stdio" if server.url is None else "sse" if server.sse else "http"
+    if server.app_command:
+        entry["cwd"] = os.getcwd()
     whole: dict[str, Any] = {"servers": {server.name: {"type": kind, **entry}}}
     notes = ["In the folder of your project; for all of them, use the command MCP: Open User Configuration."]
     if server.token:
@@ -244,8 +262,10 @@ def _vscode(server: Server) -> Snippet:
 def _codex(server: Server) -> Snippet:
     lines = [f"[mcp_servers.{server.name}]"]
     if server.url is None:
-        program = _started_by_client()
+        program = _started_by_client(server)
         lines += [f"command = {_toml(program['command'])}", f"args = [{', '.join(map(_toml, program['args']))}]"]
+        if server.app_command:
+            lines.append(f"cwd = {_toml(os.getcwd())}")
         if program["env"]:
             pairs = ", ".join(f"{variable} = {_toml(value)}" for variable, value in program["env"].items())
             lines.append(f"env = {{ {pairs} }}")
@@ -282,7 +302,7 @@ _MERGE: Final = 'Where the file has "{key}" already, add what is inside of it.'
 
 def _entry(server: Server, headers: Mapping[str, str]) -> dict[str, Any]:
     if server.url is None:
-        return _without_empty(_started_by_client())
+        return _without_empty(_started_by_client(server))
     return {"url": server.url, **({"headers": dict(headers)} if server.token else {})}
 
 
@@ -290,14 +310,35 @@ def _bearer(reference: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {reference}"}
 
 
-def _started_by_client() -> dict[str, Any]:
+def _from_anywhere(command: Sequence[str]) -> tuple[str, ...]:
+    """Return an app's command as it can be started in any folder, and with hardly an environment.
+
+    Raises:
+        ConfigurationError: There is no such program here.
+    """
+    if not command:
+        return ()
+    program = shutil.which(command[0])
+    if program is None and re.fullmatch(r"python[0-9.]*", command[0]):
+        program = sys.executable
+    if program is None:
+        raise ConfigurationError(f"COMMAND starts with {command[0]!r}, and there is no such program here.")
+    # Not resolved: a virtual environment's Python is a link to another one.
+    return (
+        os.path.abspath(program),
+        *(os.path.abspath(word) if Path(word).is_file() else word for word in command[1:]),
+    )
+
+
+def _started_by_client(server: Server) -> dict[str, Any]:
     """Return how a client starts the server, from any folder and with hardly an environment."""
     beside = Path(sys.executable).parent / ("openxr-agentic.exe" if os.name == "nt" else "openxr-agentic")
     found = str(beside) if beside.is_file() else shutil.which("openxr-agentic")
+    serve = ["run", "--stdio", "--", *server.app_command] if server.app_command else ["serve", "--stdio"]
     folder = next((name for name in _FOLDER_VARIABLES if os.environ.get(name, "").startswith("/")), None)
     return {
         "command": os.path.abspath(found) if found else sys.executable,
-        "args": [*([] if found else ["-m", "openxr_agentic"]), "serve", "--stdio"],
+        "args": [*([] if found else ["-m", "openxr_agentic"]), *serve],
         "env": {folder: os.environ[folder]} if folder else {},
     }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.registry import discovery
-from openxr_agentic.registry.advice import check
+from openxr_agentic.registry.advice import Advice, check
 from openxr_agentic.registry.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openxr_agentic.definition.tool import Tool
-    from openxr_agentic.registry.advice import Advice
     from openxr_agentic.registry.discovery import Marked
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
@@ -106,6 +105,12 @@ def inspect_module(spec: str, server_name: str) -> Inspected:
         offered.update(_marked_only(module, looked, known))
     if not looked.registries and not looked.tools and not looked.faults:
         raise ModuleError(Fault(name, "there is no ToolRegistry in it, and nothing in it is marked with @agentic.tool"))
+    if not looked.tools and not looked.faults:
+        text = (
+            "there are no tools: nothing is registered when the module is imported, and nothing in it is marked "
+            "with @agentic.tool. Tools that are registered later, in a function, cannot be seen here."
+        )
+        looked.advice.append(Advice("", "tool-count", text, "warning"))
     looked.advice.extend(check(offered.values(), server_name=server_name))
     return looked
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openxr_agentic.cli.asking.targets import Target
 
 TOOL_FAILED: Final = 3
-"""The exit code when the tool answered with an error."""
+"""The exit code when the answer is an error: the tool's own, or why it was not run."""
 
 _WITHDRAWN: Final = "The call is withdrawn: if it still waits, it never runs; if it runs already, it runs on."
 _NOT_CALLED: Final = "Nothing was called."
@@ -66,7 +66,7 @@ def call_tool(target: Target, request: Request, *, as_json: bool, output: Path |
         output: File for the result's first data that is no text, or for its text where all is text.
 
     Returns:
-        The exit code: 0, or 3 when the tool answered with an error.
+        The exit code: 0, or 3 when the answer is an error, the tool's own or the server's.
 
     Raises:
         AgentClientError: There was no answer, or the server refused the call.
