@@ -76,7 +76,7 @@ async def require_answer(app: FoundApp) -> None:
     if here is None:
         raise NoSuchAppError(f"{app.title} went away.")
     if problem := (await _ask(here)).problem:
-        raise NoSuchAppError(f"{app.title} does not answer: {problem}.")
+        raise NoSuchAppError(f"{app.title} does not answer: {printable(problem)}.")
 
 
 async def _ask(app: App) -> FoundApp:
@@ -113,7 +113,7 @@ def the_app(found: Sequence[FoundApp], wanted: str) -> FoundApp:
     if len(fitting) > 1:
         raise NoSuchAppError(f"Several apps are called {wanted}: {_listed(fitting)}. Give --app the process id.")
     if fitting[0].problem:
-        raise NoSuchAppError(f"{fitting[0].title} does not answer: {fitting[0].problem}.")
+        raise NoSuchAppError(f"{fitting[0].title} does not answer: {printable(fitting[0].problem)}.")
     return fitting[0]
 
 
