@@ -332,13 +332,13 @@ def test_a_server_that_stays_silent_is_given_up_and_killed(folder: Path) -> None
 def test_the_same_call_gives_the_same_server_and_another_one_is_an_error_while_it_runs(folder: Path) -> None:
     script = STARTED + dedent("""
         tell(same=agentic.start_server(0) is server)
-        for port, options in ((0, ["--app", "other"]), (None, ())):
+        for port, options in ((0, ["--read-only"]), (None, ())):
             try:
                 agentic.start_server(port, options=options)
             except agentic.ServerError as error:
                 tell(error=str(error))
         server.stop()
-        tell(same=agentic.start_server(0, options=["--app", str(os.getpid())]) is server, running=server.running)
+        tell(same=agentic.start_server(0, options=["--read-only"]) is server, running=server.running)
         server.start()
         tell(running=server.running)
         """)
