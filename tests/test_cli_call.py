@@ -181,6 +181,14 @@ def test_an_example_of_an_array_is_no_empty_one() -> None:
         typed({"type": "array", "items": {"type": "string"}, "default": []}, "x=a")
 
 
+def test_an_example_of_a_text_with_a_format_has_that_format() -> None:
+    schema = {"properties": {"x": {"type": "string", "format": "date"}}, "required": ["x"]}
+    with pytest.raises(BadArgumentsError) as refused:
+        typed_arguments("T", [], schema)
+    example = str(refused.value).rpartition("x=")[2]
+    assert dt.date.fromisoformat(example).isoformat() == example
+
+
 def test_a_number_beyond_a_double_is_json_and_refused_as_what_it_is() -> None:
     with pytest.raises(BadArgumentsError) as refused:
         read_arguments('{"n": 1e400}')

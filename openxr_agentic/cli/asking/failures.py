@@ -121,16 +121,16 @@ def _is_made_up(error: MCPError) -> bool:
 def _of_status(said: Said, server: str, *, connected: bool) -> AgentClientError:
     status = said.status
     words = " ".join(printable(said.text).split())
-    if words and status in (_UNAUTHORIZED, _FORBIDDEN, _MISDIRECTED):
-        if len(words) > _MOST_SAID:
-            words = f"{words[: _MOST_SAID - 1]}…"
-        return AgentClientError(f"{server} does not let this client in (HTTP {status}). It says: {words}")
+    if len(words) > _MOST_SAID:
+        words = f"{words[: _MOST_SAID - 1]}…"
+    its_words = f" It says: {words}" if words else ""
     if status == _UNAUTHORIZED:
         return AgentClientError(
             f"{server} wants a token, or another one (HTTP 401). Give it with --token-file FILE or in {TOKEN_VARIABLE}."
+            f"{its_words}"
         )
     if status in (_FORBIDDEN, _MISDIRECTED):
-        return AgentClientError(f"{server} does not let this client in (HTTP {status}).")
+        return AgentClientError(f"{server} does not let this client in (HTTP {status}).{its_words}")
     if connected:
         return AgentClientError(f"{server} failed to answer (HTTP {status}); whether the tool ran is unknown.")
     return NoServerThereError(server, f"HTTP {status}")

@@ -20,6 +20,13 @@ KINDS: Final = frozenset({"string", "number", "integer", "boolean", "array", "ob
 _MOST_DEPTH: Final = 12
 """How deep references and alternatives are followed: a schema may refer to itself."""
 
+_FORMAT_EXAMPLES: Final[Mapping[object, str]] = {
+    "date": "2030-12-31",
+    "date-time": "2030-12-31T23:59:00Z",
+    "time": "23:59:00",
+    "duration": "PT1H30M",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+}
 _MOST_SHOWN: Final = 40
 
 _ANYTHING: Final[Schema] = {}
@@ -265,6 +272,8 @@ def _of_type(schema: Schema, takes: Accepted, root: Schema, depth: int) -> Any:
         if isinstance(alternatives, Sequence) and alternatives and depth < _MOST_DEPTH:
             return example(alternatives[0], root, depth + 1)
     kind = "string" if takes.anything else _in_order(takes.kinds, schema)[0]
+    if kind == "string" and schema.get("format") in _FORMAT_EXAMPLES:
+        return _FORMAT_EXAMPLES[schema["format"]]
     if kind == "array" and depth < _MOST_DEPTH:
         least = schema.get("minItems")
         count = least if isinstance(least, int) and 0 < least <= _MOST_DEPTH else 1
