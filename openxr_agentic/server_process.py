@@ -44,6 +44,9 @@ END_SECONDS: Final = 5.0
 _Asked = tuple["int | None", tuple[str, ...]]  # port and options
 
 _CHANNEL_VARIABLE: Final = "OPENXR_AGENTIC_CHANNEL"
+_SERVER_VARIABLE: Final = "OPENXR_AGENTIC_SERVER_PROCESS"
+"""Set in a server's own process: what starts an app's server there, as a sitecustomize does, must not."""
+
 _CHANNEL_CLOSED: Final = ("", "0", "off", "false", "no")
 _GIVEN_ITSELF: Final = {
     "--port": "use start_server(port=...)",
@@ -233,7 +236,7 @@ class _Process:
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
                 errors="replace",
-                env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+                env={**os.environ, "PYTHONIOENCODING": "utf-8", _SERVER_VARIABLE: "1"},
                 **_APART,
             )
         except OSError as error:
@@ -361,6 +364,8 @@ def _in_child(owner: int) -> str:
     """Return why this process is one that must not have a server; empty when it may have one."""
     if owner != os.getpid():
         return f"This is a forked child of process {owner}, which alone has the server."
+    if os.environ.get(_SERVER_VARIABLE):
+        return "This is the process of an app's server, which starts none itself."
     # Its children always have it; whoever else has not imported it need not.
     module = sys.modules.get("multiprocessing.process")
     if module is not None and (

@@ -38,6 +38,7 @@ class OldServer:
         meta: What the list of tools has as its ``_meta``.
         messages: What clients sent, in order.
         tokens: The Authorization headers that came.
+        spoiled: What is sent at ``/stream`` for an answer, by method; it may be anything.
     """
 
     tools: list[dict[str, Any]] = field(default_factory=list)
@@ -46,6 +47,7 @@ class OldServer:
     meta: dict[str, Any] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
     tokens: list[str | None] = field(default_factory=list)
+    spoiled: dict[str, str] = field(default_factory=dict)
     _streams: dict[str, asyncio.Queue[dict[str, Any]]] = field(default_factory=dict)
 
     def methods(self) -> list[str]:
@@ -110,7 +112,7 @@ class OldServer:
         reply = json.dumps({"jsonrpc": "2.0", "id": message["id"], **(self._reply(message) or {})})
 
         async def events() -> AsyncIterator[dict[str, str]]:
-            yield {"event": "message", "data": reply}
+            yield {"event": "message", "data": self.spoiled.get(message["method"], reply)}
 
         return EventSourceResponse(events())
 

@@ -8,12 +8,13 @@ import datetime as dt
 import json
 import math
 import os
+import pty
 import signal
 import socket
 import ssl
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ pytest.importorskip("rich")
 
 import httpx2
 from agent_harness import Gate, echo, run, serving, until, until_connected
-from cli_harness import environment, finished, started
+from cli_harness import COMMAND, environment, finished, started
 from fake_app import BOOLEAN, NUMBER, OBJECT, Answer, FakeApp, FakeParameter
 from old_server import OldServer, text_result, tool
 
@@ -554,7 +555,57 @@ def test_an_answer_in_events_may_be_of_any_size(folder: Path) -> None:
     run(scenario())
 
 
+def on_a_terminal(*words: str, env: dict[str, str]) -> bytes:
+    """Run a command whose stdout is a terminal, and return what it wrote there."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*COMMAND, *words], env=env, stdin=subprocess.DEVNULL, stdout=theirs):
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # how a terminal says that nobody is left at its other end
+            while chunk := os.read(ours, 65536):
+                shown += chunk
+    os.close(ours)
+    return shown
+
+
+def test_a_result_cannot_steer_a_terminal_and_is_whole_in_a_pipe(folder: Path) -> None:
+    app = FakeApp()
+    text = "a\x1b]0;title\x07\x9b31m\u202eb\n"
+
+    async def evil(arguments: str) -> str:
+        return text
+
+    app.add("evil", evil)
+
+    async def scenario() -> None:
+        env = environment(folder)
+        async with app.running(folder):
+            words = ("call", "evil", "--app", app.name)
+            assert await finished(*words, env=env) == (0, text, "")
+            shown = await asyncio.to_thread(on_a_terminal, *words, env=env)
+            assert shown.decode().splitlines() == [r"a\x1b]0;title\x07\x9b31m\u202eb"]
+            code, stdout, _ = await finished(*words, "--json", env=env)
+            assert code == 0
+            assert json.loads(stdout)["content"][0]["text"] == text
+            assert not set(stdout) & set("\x1b\x07\x9b\u202e")
+
+    run(scenario())
+
+
 # ---------------------------------------------------------------- failures in one line
+
+
+def test_an_answer_that_is_no_message_is_told_in_one_line(folder: Path) -> None:
+    old = OldServer([tool("t")])
+
+    async def scenario() -> None:
+        async with old.running() as url:
+            old.spoiled["tools/list"] = '{"jsonrpc": bad'
+            code, stdout, stderr = await finished("tools", "--url", f"{url}/stream", env=environment(folder))
+        assert (code, stdout) == (1, "")
+        assert stderr.splitlines() == [f"Error: {url}/stream answered with what is no JSON-RPC message."]
+
+    run(scenario())
 
 
 async def answering(reply: bytes) -> asyncio.Server:

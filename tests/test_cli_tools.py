@@ -20,6 +20,7 @@ from cli_harness import environment, finished
 from fake_app import ARRAY, NUMBER, FakeApp, FakeParameter
 from old_server import OldServer, tool
 
+from openxr_agentic.cli.asking.arguments import BadArgumentsError, Pair, typed_arguments
 from openxr_agentic.cli.asking.schema_words import signature
 from openxr_agentic.cli.asking.targets import Target, choose_target, endpoints_of, is_loopback
 from openxr_agentic.cli.asking.tools import print_tools
@@ -296,6 +297,40 @@ def test_defaults_limits_and_formats_are_told(schema: Any, words: str) -> None:
 def test_a_schema_that_holds_itself_ends() -> None:
     tree = {"type": "array", "items": {"$ref": "#/$defs/tree"}}
     assert signature("f", {"properties": {"x": {"$ref": "#/$defs/tree"}}, "$defs": {"tree": tree}}).endswith("[])")
+
+
+def referring(**step: Any) -> dict[str, Any]:
+    """A short schema whose every part stands for many of the next one."""
+    steps = {f"x{number}": json.loads(json.dumps(step).replace("NEXT", f"x{number + 1}")) for number in range(12)}
+    return {"properties": {"a": {"$ref": "#/$defs/x0"}}, "$defs": {**steps, "x12": {"type": "string"}}}
+
+
+MANY = [{"$ref": "#/$defs/NEXT"}] * 10
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (referring(anyOf=MANY), "…"),
+        (referring(allOf=MANY), "any"),
+        (referring(type="array", minItems=10, items=MANY[0]), "[]"),
+        (
+            referring(
+                type="object", required=list("abcdefghij"), properties=dict(zip("abcdefghij", MANY, strict=True))
+            ),
+            "object",
+        ),
+        ({"properties": {"a": {"enum": ["x" * 100_000]}}}, "…"),
+        ({"properties": {"a": {"type": ["string", ["list"], {}] * 1000}}}, "string"),
+    ],
+)
+def test_what_a_schema_costs_is_bounded_however_often_it_refers_to_its_parts(schema: Any, words: str) -> None:
+    told = signature("f", schema)
+    assert words in told
+    assert len(told) < 10_000
+    with pytest.raises(BadArgumentsError) as refused:
+        typed_arguments("f", [Pair("a", "{")], {**schema, "required": ["a", "b"]})
+    assert len(str(refused.value)) < 10_000
 
 
 @pytest.mark.parametrize("schema", [None, 5, {"properties": []}, {"properties": {"x": None}, "required": 5}])

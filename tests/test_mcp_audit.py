@@ -196,6 +196,12 @@ def test_a_log_without_room_is_refused(tmp_path: Path, numbers: dict[str, int]) 
         AuditLog(tmp_path / "audit.jsonl", **numbers)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("end", [".1", ".12", ".lock"])
+def test_the_name_of_another_logs_full_file_or_lock_is_refused(tmp_path: Path, end: str) -> None:
+    with AuditLog(tmp_path / "a.jsonl"), pytest.raises(AuditError, match="another log's full file or lock"):
+        AuditLog(tmp_path / f"a.jsonl{end}")
+
+
 def test_a_second_server_on_the_same_file_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     program = (

@@ -210,6 +210,16 @@ def test_after_stop_and_start_new_clients_of_both_transports_have_the_tools_agai
     run(scenario())
 
 
+def test_a_server_starts_no_server_also_where_every_python_is_told_to_start_one(folder: Path, tmp_path: Path) -> None:
+    site = "open(os.environ['STARTS'], 'a').write('.'); server = agentic.start_server(0)"
+    (tmp_path / "sitecustomize.py").write_text(f"import os, openxr_agentic as agentic\n{site}\n")
+    starts = tmp_path / "starts"
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    (what,), _ = run(finished(folder, STARTED, STARTS=str(starts), PYTHONPATH=path))
+    assert what["port"]
+    assert starts.read_text() == ".."  # the app's, and its server's, which started none
+
+
 @pytest.mark.parametrize(("value", "then"), [(None, "1"), ("", "1"), ("Off", "1"), ("0", "1"), ("my app", "my app")])
 def test_the_channel_is_opened_unless_it_is_open_under_a_label(folder: Path, value: str | None, then: str) -> None:
     script = STARTED + "tell(variable=os.environ['OPENXR_AGENTIC_CHANNEL'])"

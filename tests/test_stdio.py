@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from cli_harness import environment, finished, line_with, started
 from fake_app import FakeApp, FakeParameter
 from mcp import Client
 from mcp.client.sse import sse_client
-from stdio_harness import client, pipes
+from stdio_harness import LINE_LIMIT, MODERN, client, pipes
 
 from openxr_agentic.host import manifest_path
 from openxr_agentic.testing import MockRuntime
@@ -519,6 +520,56 @@ def test_many_calls_overlap_and_each_gets_its_own_answer(folder: Path) -> None:
             assert [json.loads(text_of(result))["n"] for result in results] == list(range(200))
             gate.opened.set()
             assert text_of(await waiting) == "opened"
+
+    run(scenario())
+
+
+def test_two_requests_of_one_id_at_the_same_time_have_one_answer(folder: Path) -> None:
+    app, gate = FakeApp(), Gate()
+    app.add("gate", gate)
+    app.add("echo", echo)
+
+    async def scenario() -> None:
+        async with app.running(folder), pipes(*SERVE, env=environment(folder)) as server:
+            await server.tools_with("echo")
+            for tool in ("gate", "echo"):
+                params = {"name": tool, "arguments": {}, "_meta": MODERN}
+                message = {"jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": params}
+                await server.write(json.dumps(message).encode())
+                await until(lambda wanted=tool: any(called == wanted for called, _ in app.calls))
+            await server.answer("twice")
+            gate.opened.set()
+            assert server.process.stdin is not None
+            server.process.stdin.close()
+            assert server.process.stdout is not None
+            assert not [line for line in (await server.process.stdout.read()).splitlines() if b"twice" in line]
+            assert await server.process.wait() == 0
+
+    run(scenario())
+
+
+def test_descriptors_that_do_not_block_are_waited_for(folder: Path) -> None:
+    """A parent on node.js gives both ends of a socket, and has made them so."""
+    app = FakeApp()
+    app.add("echo", echo)
+
+    async def scenario() -> None:
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        async with app.running(folder):
+            words = [sys.executable, "-m", "openxr_agentic", *SERVE]
+            server = await asyncio.create_subprocess_exec(*words, env=environment(folder), stdin=theirs, stdout=theirs)
+            theirs.close()
+            reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
+            await until(lambda: app.clients > 0)
+            arguments = {"text": "x" * 5_000_000}  # many times what the socket holds
+            params = {"name": "echo", "arguments": arguments, "_meta": MODERN}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            writer.write(json.dumps(message).encode() + b"\n")
+            (item,) = json.loads(await reader.readline())["result"]["content"]
+            assert json.loads(item["text"]) == arguments
+            writer.close()
+            assert await server.wait() == 0
 
     run(scenario())
 

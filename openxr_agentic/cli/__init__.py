@@ -9,6 +9,8 @@ check           a module's tools, before any agent sees them (inspection)
 client_config   config: what to paste into clients
 console         what is printed, and where
 interrupts      Ctrl-C, before a command deals with it itself
+log             the log, on stderr
+streams         stdout and stderr themselves, which may be closed, full or unread
 """
 
 from __future__ import annotations
@@ -36,5 +38,12 @@ def main() -> None:
     if complaint := missing_extra("click", "rich"):
         sys.exit(f"Error: {complaint}")
     from openxr_agentic.cli.group import command
+    from openxr_agentic.cli.streams import guard_streams, stdout_failure
 
-    command(prog_name="openxr-agentic")
+    guard_streams()
+    try:
+        command(prog_name="openxr-agentic")
+    except OSError:
+        if (failure := stdout_failure()) is None:
+            raise
+        sys.exit(f"Error: cannot write to standard output: {failure.strerror}.")

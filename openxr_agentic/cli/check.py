@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from openxr_agentic.cli.asking.tools import print_tools
-from openxr_agentic.cli.console import stdout_console, stdout_for_results
+from openxr_agentic.cli.console import json_text, stdout_console, stdout_for_results
 from openxr_agentic.cli.inspection import ModuleError, inspect_module
 from openxr_agentic.registry.advice import report
 
@@ -41,12 +40,12 @@ def check_module(spec: str, *, server_name: str, strict: bool, as_json: bool, wi
             if with_traceback and error.__cause__ is not None:
                 traceback.print_exception(error.__cause__, file=sys.stderr)
             if as_json:
-                print(json.dumps(_failure(spec, error.fault), ensure_ascii=False, indent=2), file=results)
+                print(json_text(_failure(spec, error.fault), indent=2), file=results)
             raise
         warnings = [advice for advice in looked.advice if advice.severity == "warning"]
         fine = not looked.faults and not (strict and warnings)
         if as_json:
-            print(json.dumps(_as_json(looked, fine), ensure_ascii=False, indent=2), file=results)
+            print(json_text(_as_json(looked, fine), indent=2), file=results)
         else:
             _print(looked, results)
     return 0 if fine else 1

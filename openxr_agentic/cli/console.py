@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import io
-import logging
+import json
 import os
 import re
 import sys
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rich.console import Console
+
+from openxr_agentic.cli.streams import duplicate_for_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters, and those that turn the direction of what follows.
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+class _SafeConsole(Console):
+    """A console on which no text can steer the terminal, whoever wrote it: styles are given beside the text."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        super().print(*(printable(each) if isinstance(each, str) else each for each in objects), **how)
 
 
 def stdout_console(stream: TextIO | None = None) -> Console:
@@ -25,7 +35,7 @@ def stdout_console(stream: TextIO | None = None) -> Console:
         stream: What stands for stdout, see `stdout_for_results`; None: stdout itself.
     """
     if stream is not None:
-        return Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
+        return _SafeConsole(file=stream, highlight=False, soft_wrap=True, emoji=False)
     return _console(stderr=False)
 
 
@@ -40,12 +50,29 @@ def _console(*, stderr: bool) -> Console:
     if reconfigure is not None:  # a test's stand-in for the stream may not have it
         # A tool's answer may hold any character; the terminal's encoding may not.
         reconfigure(errors="backslashreplace")
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
+    return _SafeConsole(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
 
 
 def printable(text: str) -> str:
     """Return a text of somebody else's without what could steer the terminal; line ends and tabs stay."""
-    return _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    return _UNPRINTABLE.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return a text of somebody else's as `printable` does, and in one line."""
+    return printable(text).replace("\n", "\\n")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON for people and programs, in which nothing can steer a terminal."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    # Inside of its texts only: JSON itself has no such character.
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @contextmanager
@@ -67,25 +94,7 @@ def stdout_for_results() -> Iterator[TextIO]:
         return
     sys.stdout.flush()
     encoding = sys.stdout.encoding
-    with os.fdopen(os.dup(number), "w", encoding=encoding, errors="backslashreplace") as kept:
+    with duplicate_for_results(number, encoding) as kept:
         os.dup2(to, number)  # for good: see above
         with redirect_stdout(sys.stderr):
             yield kept
-
-
-class _ConsoleHandler(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self._console = stderr_console()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        style = "yellow" if record.levelno >= logging.WARNING else "dim"
-        self._console.print(f"openxr-agentic: {record.getMessage()}", style=style, markup=False)
-
-
-def log_to_stderr() -> None:
-    """Show this package's log, from INFO on, as single lines on stderr."""
-    logger = logging.getLogger("openxr_agentic")
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    logger.handlers = [_ConsoleHandler()]

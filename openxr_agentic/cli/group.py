@@ -10,8 +10,10 @@ import click
 from openxr_agentic import __version__
 from openxr_agentic.cli import missing_extra
 from openxr_agentic.cli.agent_commands import COMMANDS, WrongUsageError
-from openxr_agentic.cli.console import log_to_stderr
+from openxr_agentic.cli.console import printable
+from openxr_agentic.cli.log import log_others_to_stderr, log_to_stderr
 from openxr_agentic.cli.serving.options import ServingOptions, serving_options
+from openxr_agentic.cli.streams import stderr_in_background
 from openxr_agentic.errors import AgenticError, ConfigurationError
 from openxr_agentic.mcp.transports.ports import choose_port
 
@@ -29,9 +31,13 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except ConfigurationError as error:
-            raise WrongUsageError(str(error)) from error
+            raise WrongUsageError(printable(str(error))) from error
         except AgenticError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(printable(str(error))) from error
+        except click.ClickException as error:
+            # A name of somebody else's may be in it, as a tool's or an app's.
+            error.message = printable(error.message)  # type: ignore[misc]  # it is not shown yet
+            raise
         except KeyboardInterrupt:  # raised by somebody else's code; Ctrl-C itself is `cli.interrupts`' matter
             raise click.exceptions.Exit(128 + signal.SIGINT) from None
 
@@ -79,7 +85,8 @@ def serve(serving: ServingOptions, app: str | None, every_app: bool, as_json: bo
     if serving.stdio and as_json:
         raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
     _require_server()
-    with serving.open() as opened:
+    log_others_to_stderr()
+    with stderr_in_background(), serving.open() as opened:
         from openxr_agentic.cli.serving.serve import choose_source, serve_source
 
         source = choose_source(app, every_app=every_app)
@@ -116,8 +123,9 @@ def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command:
         raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
     if complaint := missing_extra("mcp", "uvicorn"):
         raise _RunFailure(complaint)
+    log_others_to_stderr()
     try:
-        with serving.open() as opened:
+        with stderr_in_background(), serving.open() as opened:
             from openxr_agentic.cli.serving.run import run_app
 
             code = run_app(app_command, opened, as_json=as_json)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from openxr_agentic.cli.console import printable, stderr_console
+from openxr_agentic.cli.console import json_text, one_line, printable, stderr_console
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.host.channel import App, ChannelClient, ChannelError, find_apps
 
@@ -49,12 +48,12 @@ class FoundApp(NamedTuple):
     problem: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name or 'an app that does not answer'} ({self.pid})"
+        return f"{one_line(self.name) or 'an app that does not answer'} ({self.pid})"
 
     @property
     def title(self) -> str:
         """What it is called in messages, for people to find it again."""
-        return f"the app {printable(self.name)} (process {self.pid})" if self.name else f"the app of process {self.pid}"
+        return f"the app {one_line(self.name)} (process {self.pid})" if self.name else f"the app of process {self.pid}"
 
     def fits(self, wanted: str) -> bool:
         """Tell whether a process id in digits, a name or a label means this app."""
@@ -132,7 +131,7 @@ def show_apps(*, as_json: bool) -> None:
     """
     found = asyncio.run(look_for_apps())
     if as_json:
-        click.echo(json.dumps([_as_json(app) for app in found], ensure_ascii=False))
+        click.echo(json_text([_as_json(app) for app in found]))
         return
     if not found:
         nobody = "No app with a control channel is running."

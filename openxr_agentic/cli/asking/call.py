@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,7 +13,7 @@ import click
 from openxr_agentic.cli.asking.arguments import Pair, typed_arguments
 from openxr_agentic.cli.asking.client import ask
 from openxr_agentic.cli.asking.tools import as_listed, list_all
-from openxr_agentic.cli.console import printable
+from openxr_agentic.cli.console import json_text, printable
 from openxr_agentic.errors import AgenticError
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def call_tool(target: Target, request: Request, *, as_json: bool, output: Path |
     result = ask(target, question, request.seconds, lambda: _WITHDRAWN if asked else _NOT_CALLED)
     told = result.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if as_json:
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        click.echo(json_text(told, indent=2))
     else:
         _print(told, saved=output is not None)
     if output is not None:
@@ -110,13 +109,14 @@ async def _call(client: Client, request: Request, asked: list[str]) -> CallToolR
 
 def _print(told: dict[str, Any], *, saved: bool) -> None:
     items = told.get("content") or []
-    # As bytes: a console would wrap, colour and interpret what a tool says.
-    stdout = sys.stdout.buffer
+    # As bytes: a console would wrap, colour and interpret what a tool says. To a program they are what the tool
+    # sent; a terminal would obey what it is sent.
+    stdout, shown = sys.stdout.buffer, printable if sys.stdout.isatty() else str
     for item in items:
         text = item["text"] if item.get("type") == "text" else _described(item, saved=saved)
-        stdout.write(_line(text))
+        stdout.write(_line(shown(text)))
     if not items and "structuredContent" in told:
-        click.echo(json.dumps(told["structuredContent"], ensure_ascii=False))
+        click.echo(json_text(told["structuredContent"]))
     stdout.flush()
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from openxr_agentic.cli.asking.targets import is_loopback
@@ -143,7 +143,10 @@ def _of_answer(error: MCPError, server: str, *, connected: bool) -> AgentClientE
         return AgentClientError(f"{server} closed the connection before it answered; whether the tool ran is unknown.")
     if error.code == REQUEST_TIMEOUT:
         return AgentClientError(f"{server} gave up on the call: {_line(error)}.")
-    return AgentClientError(printable(error.message))
+    if error.code == PARSE_ERROR:
+        # Most often the client's own, with several lines of why a parser would not have it.
+        return AgentClientError(f"{server} answered with what is no JSON-RPC message.")
+    return AgentClientError(printable(" ".join(error.message.split())))
 
 
 def _of_transport(error: httpx2.TransportError, server: str, *, connected: bool) -> AgentClientError:

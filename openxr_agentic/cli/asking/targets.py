@@ -100,7 +100,7 @@ def _only_app(nobody: str) -> Target:
         stderr_console().print(f"openxr-agentic: {nobody}; asking {target.name} itself.", style="dim", markup=False)
         return target
     if answering:
-        names = ", ".join(printable(str(app)) for app in answering)
+        names = ", ".join(map(str, answering))
         raise NoSuchAppError(f"{nobody}, and several apps run: {names}. Choose one with --app, or a server with --url.")
     if found:
         silent = ", and ".join(f"{app.title} does not answer: {printable(app.problem)}" for app in found)

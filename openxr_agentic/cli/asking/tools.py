@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from openxr_agentic.cli.asking.schema_words import properties_of, signature
-from openxr_agentic.cli.console import printable, stderr_console, stdout_console
+from openxr_agentic.cli.console import json_text, one_line, printable, stderr_console, stdout_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,7 +91,7 @@ def show_tools(target: Target, *, as_json: bool) -> None:
     listed = ask(target, list_with_absence, LIST_SECONDS)
     tools = [as_listed(tool) for tool in listed.tools]
     if as_json:
-        click.echo(json.dumps(tools, ensure_ascii=False, indent=2))
+        click.echo(json_text(tools, indent=2))
     else:
         print_tools(stdout_console(), tools)
     if not tools and not as_json:
@@ -116,7 +115,7 @@ def print_tools(
             console.print()
         schema = tool.get("inputSchema")
         schema = schema if isinstance(schema, Mapping) else {}
-        console.print(printable(signature(str(tool.get("name")), schema)), style="bold cyan", markup=False)
+        console.print(one_line(signature(str(tool.get("name")), schema)), style="bold cyan", markup=False)
         if note := notes.get(str(tool.get("name"))):
             console.print(f"    {printable(note)}", style="yellow", markup=False)
         for line in _about(tool):
@@ -125,7 +124,7 @@ def print_tools(
             description = of_argument.get("description")
             if description:
                 words = printable(str(description)).replace("\n", "\n        ")
-                console.print(f"      {printable(name)}: {words}", style="dim", markup=False)
+                console.print(f"      {one_line(name)}: {words}", style="dim", markup=False)
 
 
 def _about(tool: Mapping[str, Any]) -> Iterable[str]:

@@ -17,6 +17,7 @@ import json
 import logging
 import os
 import queue
+import re
 import stat
 import sys
 import threading
@@ -50,6 +51,9 @@ MOST_CHARACTERS: Final = 1000
 
 _PRIVATE: Final = 0o600
 
+_ANOTHERS: Final = re.compile(r".+\.([0-9]+|lock)", re.DOTALL)
+"""Names that the full files and the lock of another log have."""
+
 
 class AuditError(AgenticError, OSError):
     """An audit log cannot be written where it should be."""
@@ -75,7 +79,8 @@ class AuditLog:
 
     Args:
         file: Where it is kept; its folder exists. A file that is there is continued. Full ones
-            become ``<file>.1``, ``<file>.2``, …, the newest first.
+            become ``<file>.1``, ``<file>.2``, …, the newest first; so its own name must not end like
+            those, nor in ``.lock``.
         arguments: What is kept of a call's arguments: their SHA-256 (``digest``), the text itself
             (``text``), or neither (``none``). Their size in bytes of UTF-8 is always kept.
         max_bytes: Size at which a file is full. A line that is longer by itself is kept whole.
@@ -99,10 +104,15 @@ class AuditLog:
                 f"The audit log needs a size of at least 1 byte and at least 1 full file to keep, not "
                 f"{max_bytes} and {backups}."
             )
+        # A link stays a link: what is rotated is the file that it leads to.
+        path = os.path.realpath(file)
+        if _ANOTHERS.fullmatch(os.path.basename(path)):
+            raise AuditError(
+                f"The audit log {file} has the name of another log's full file or lock: choose one that ends "
+                "neither in a number nor in .lock."
+            )
         self._resources = contextlib.ExitStack()
         try:
-            # A link stays a link: what is rotated is the file that it leads to.
-            path = os.path.realpath(file)
             _require_file(path)
             self._resources.enter_context(locked(path, timeout=0))
             self._file = _RotatedFile(path, max_bytes, backups)

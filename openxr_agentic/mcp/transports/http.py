@@ -126,7 +126,8 @@ async def serve(
         uvicorn.Config(
             app,
             lifespan="off",  # the session manager's is entered here, so that it ends first
-            log_level="critical",
+            log_config=None,  # where messages go is the caller's matter too
+            log_level=None,
             access_log=False,
             proxy_headers=False,  # nobody is believed to be somebody else
             ws="none",

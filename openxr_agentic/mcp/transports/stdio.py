@@ -27,6 +27,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from openxr_agentic import descriptors
 from openxr_agentic.errors import AgenticError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ async def serve_stdio(server: AgentServer, stop: asyncio.Event) -> None:
 def _take_over() -> tuple[int, int]:
     """Return descriptors of the client's own for stdin and stdout, and lead the standard ones elsewhere."""
     # Python knows which were closed at its start; by now such a number may be any other file's.
-    if sys.stdin is None or sys.stdout is None:
+    if sys.__stdin__ is None or sys.__stdout__ is None:
         raise StdioError("Standard input or output is closed: --stdio is for an MCP client that starts this command.")
     stdin, stdout = _duplicate(_STDIN), _duplicate(_STDOUT)
     null = os.open(os.devnull, os.O_RDWR)
@@ -117,6 +118,8 @@ def _read(
     with contextlib.suppress(RuntimeError, concurrent.futures.CancelledError, *_SERVER_LEFT):
         for line in _lines(stdin):
             message = _parse(line)
+            if message is not None:
+                output.expect_answer(message)
             # The next line is read when the server has taken this one: that is what slows a client down.
             _await_in(loop, output.refuse(line) if message is None else to_server.send(message))
         loop.call_soon_threadsafe(to_server.close)
@@ -153,7 +156,7 @@ def _lines(stdin: int) -> Iterator[bytes]:
 
 def _read_some(stdin: int) -> bytes:
     try:
-        return os.read(stdin, _CHUNK_BYTES)
+        return descriptors.read(stdin, _CHUNK_BYTES)
     except OSError:  # a terminal that hung up
         return b""
 
@@ -173,6 +176,7 @@ class _Output:
         self._loop = asyncio.get_running_loop()
         self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
         self._complained = False
+        self._unanswered: set[str | int] = set()
         self.broken: asyncio.Future[None] = self._loop.create_future()
         threading.Thread(target=self._write, name="openxr-agentic-stdout", daemon=True).start()
 
@@ -186,8 +190,22 @@ class _Output:
         """Do nothing: stdout ends with the process."""
 
     async def send(self, message: SessionMessage) -> None:
-        """Write a message; cancelled, it is written all the same, for half a line would break the next one."""
+        """Write a message; cancelled, it is written all the same, for half a line would break the next one.
+
+        An answer to nothing that was asked is dropped: of two requests with one id, sent at the same time, the
+        client could not tell whose it is.
+        """
+        told = message.message
+        if isinstance(told, (types.JSONRPCResponse, types.JSONRPCError)) and told.id is not None:
+            if told.id not in self._unanswered:
+                return
+            self._unanswered.remove(told.id)
         await self._send_line(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    def expect_answer(self, message: SessionMessage) -> None:
+        """Let through one answer with this message's id, if it is a request. Called by the thread that reads."""
+        if isinstance(message.message, types.JSONRPCRequest):
+            self._unanswered.add(message.message.id)
 
     async def refuse(self, line: bytes) -> None:
         """Answer a line that is no JSON-RPC message, as JSON-RPC says: with its id where it has one."""
@@ -198,7 +216,7 @@ class _Output:
             code = types.PARSE_ERROR
         else:
             identifier = given.get("id") if isinstance(given, dict) else None
-            if type(identifier) not in (str, int):
+            if type(identifier) not in (str, int) or identifier in self._unanswered:
                 identifier = None
         if not self._complained:
             self._complained = True
@@ -227,7 +245,7 @@ class _Output:
                 left = memoryview(line)
                 try:
                     while left:
-                        left = left[os.write(self._stdout, left) :]
+                        left = left[descriptors.write(self._stdout, left) :]
                 except OSError:
                     self._loop.call_soon_threadsafe(_finish, self.broken)
                     return
