@@ -37,16 +37,31 @@ def works(sanitizer):
     return True
 
 
+def core_sources():
+    """The C files of the host core, without its two fronts."""
+    return sorted(path for path in HOST.glob("*.c") if not path.name.startswith(("runtime", "layer")))
+
+
 @functools.cache
 def build(name, sanitizer="plain", *flags):
     """Compile ``native/<name>.c`` with the host core, and return the program's path."""
     if not works(sanitizer):
         pytest.skip(f"{CC} cannot build and run a program for {sanitizer}")
     program = Path(folder().name, f"{name}_{sanitizer}")
-    core = sorted(path for path in HOST.glob("*.c") if not path.name.startswith("runtime"))
     source = ROOT / "tests" / "native" / f"{name}.c"
     include = [f"-I{ROOT / 'native_headers'}", f"-I{HOST}"]
-    command = [CC, *FLAGS, *SANITIZERS[sanitizer], *flags, *include, source, *core, "-lpthread", "-o", program]
+    command = [
+        CC,
+        *FLAGS,
+        *SANITIZERS[sanitizer],
+        *flags,
+        *include,
+        source,
+        *core_sources(),
+        "-lpthread",
+        "-o",
+        program,
+    ]
     built = subprocess.run(command, check=False, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     return program

@@ -73,7 +73,8 @@ typedef struct OxaHostControl {
 
     /* Options and numbers hold for instances that are created afterwards,
      * until `reset`. Options:
-     *   "offer_extension"      1   list and accept the extension
+     *   "offer_extension"      1   list and accept the extension (default: 0 where
+     *                              OPENXR_AGENTIC_MOCK_EXTENSION is 0)
      *   "destroy_waits"        0   xrDestroyInstance waits for running callbacks without a limit
      *                              (else 5 s; then it gives up and leaves the thread behind)
      *   "pump_budget_ns"   2000000 per frame (default: OPENXR_AGENTIC_PUMP_BUDGET_MS)

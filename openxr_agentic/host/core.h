@@ -272,8 +272,8 @@ struct OxaHost {
     const char* front;
     uint64_t main_thread;
     uint32_t process;
+    int serves;
     int64_t pump_budget_ns;
-    int64_t display_period_ns;
     int destroy_waits;
     OxaNumbers numbers;
     OxaChannel* channel;
@@ -284,7 +284,8 @@ struct OxaHost {
     atomic_int session_running;
     atomic_int frames_elsewhere; /* xrWaitFrame is called, but not on the main thread */
     atomic_uint main_waiting;    /* = main.count: what an idle frame looks at */
-    int64_t last_poll_pump_ns;   /* the main thread's */
+    atomic_llong display_period_ns;
+    int64_t last_poll_pump_ns; /* the main thread's */
     atomic_ullong flood_calls;
     atomic_ullong flood_refused;
 

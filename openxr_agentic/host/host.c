@@ -31,6 +31,8 @@ OxaHost* oxa_host_acquire(XrInstance instance) {
     return host;
 }
 
+OxaHost* oxa_host_find(XrInstance instance) { return instance == XR_NULL_HANDLE ? NULL : oxa_host_acquire(instance); }
+
 uint32_t oxa_host_instances(XrInstance* instances, uint32_t capacity) {
     uint32_t count = 0;
     oxa_lock(&registry);
@@ -65,10 +67,11 @@ OxaHost* oxa_host_create(const OxaHostInfo* info) {
     atomic_init(&host->references, 1);
     host->instance = info->instance;
     host->front = info->front;
+    host->serves = info->serves;
     host->main_thread = oxa_thread_number();
     host->process = oxa_process_id();
     host->pump_budget_ns = oxa_option("pump_budget_ns");
-    host->display_period_ns = oxa_option("display_period_ns");
+    atomic_init(&host->display_period_ns, oxa_option("display_period_ns"));
     host->destroy_waits = oxa_option("destroy_waits") != 0;
     host->numbers = oxa_numbers();
     oxa_tools_init(&host->tools);
@@ -76,7 +79,7 @@ OxaHost* oxa_host_create(const OxaHostInfo* info) {
     oxa_condition_init(&host->quieter);
     oxa_lane_init(&host->main, "main", 0);
     oxa_lane_init(&host->workers, "workers", OXA_MAX_WORKERS);
-    host->channel = oxa_channel_open(host);
+    host->channel = info->without_channel ? NULL : oxa_channel_open(host);
 
     static int fork_is_watched;
     oxa_lock(&registry);

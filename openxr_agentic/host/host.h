@@ -22,6 +22,16 @@
 #include <openxr_agentic/host_control.h>
 #include <openxr_agentic/metadata.h>
 #include <openxr_agentic/platform.h>
+#include <stdatomic.h>
+
+/* A handle as a number, on either width of pointer. */
+#if XR_PTR_SIZE == 8
+#define OXA_HANDLE_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
+#define OXA_HANDLE(type, number) ((type)(uintptr_t)(number))
+#else
+#define OXA_HANDLE_NUMBER(handle) ((uint64_t)(handle))
+#define OXA_HANDLE(type, number) ((type)(number))
+#endif
 
 typedef struct OxaHost OxaHost;
 
@@ -29,6 +39,8 @@ typedef struct OxaHostInfo {
     XrInstance instance;
     const char* application_name; /* UTF-8; copied */
     const char* front;            /* "mock runtime 0.1.0"; a literal */
+    int serves;                   /* the instance enabled the extension, and this host is who provides it */
+    int without_channel;          /* another host of the process may want it */
 } OxaHostInfo;
 
 /* The calling thread becomes the main thread. Never NULL but out of memory. A
@@ -48,6 +60,15 @@ void oxa_host_destroy(OxaHost* host);
  * being destroyed refuses. */
 void oxa_host_retain(OxaHost* host);
 void oxa_host_release(OxaHost* host);
+/* The living host of an instance, to be released; NULL: there is none. */
+OxaHost* oxa_host_find(XrInstance instance);
+
+/* What an app finds through xrGetInstanceProcAddr on an instance that a host
+ * serves, by name: xrAgenticRegisterExternalToolMETAX1 and the metadata function.
+ * NULL: no such function. They look for the host by the instance they are given. */
+PFN_xrVoidFunction oxa_agentic_function(const char* name);
+/* Makes them known to `fail` and `function_calls`. */
+void oxa_agentic_functions_know(void);
 
 /* xrAgenticRegisterExternalToolMETAX1. XR_ERROR_VALIDATION_FAILURE for anything
  * that a strict host can refuse: wrong structure types, a NULL pointer, text
@@ -64,11 +85,17 @@ XrResult oxa_host_register_tool(OxaHost* host, const OxaToolRegisterInfo* info);
  * extension this host serves. XR_ERROR_API_VERSION_UNSUPPORTED, and NULL: no such version. */
 XrResult oxa_host_metadata(uint32_t version, const OxaToolMetadataInterface** metadata);
 
+/* The calls that wait for the main thread of any host of this library. A front
+ * for which a host is not at hand looks here first: 0, and no hook has work. */
+extern atomic_uint oxa_main_calls_waiting;
+
 /* The front's hooks for main-thread tools. All return at once on any thread but
  * the main one, and inside a tool; with nothing queued they cost an atomic load. */
 void oxa_host_wait_frame(OxaHost* host);                   /* in xrWaitFrame, before it sleeps */
 void oxa_host_poll_event(OxaHost* host);                   /* in xrPollEvent */
 void oxa_host_session_running(OxaHost* host, int running); /* after xrBeginSession, xrEndSession */
+/* Once it is known, the time between frames; until then it is option "display_period_ns". */
+void oxa_host_display_period(OxaHost* host, int64_t nanoseconds);
 
 /* Options in force for instances created from now on (host_control.h). */
 int64_t oxa_option(const char* name);

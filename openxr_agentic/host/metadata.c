@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Other than in host_control.h, XR_NULL_HANDLE is no instance here. */
-static OxaHost* acquire(XrInstance instance) { return instance == XR_NULL_HANDLE ? NULL : oxa_host_acquire(instance); }
-
 static XrResult set_metadata(OxaHost* host, const char* tool, const char* metadata) {
     if (tool == NULL) return oxa_tool_refuse("(none)", "tool", "is NULL");
     size_t bytes = metadata == NULL ? 0 : oxa_text_length(metadata, OXA_MAX_METADATA_BYTES + (size_t)1);
@@ -27,7 +24,7 @@ static XrResult set_metadata(OxaHost* host, const char* tool, const char* metada
 }
 
 static XrResult XRAPI_CALL set(XrInstance instance, const char* tool, const char* metadata) {
-    OxaHost* host = acquire(instance);
+    OxaHost* host = oxa_host_find(instance);
     if (host == NULL) return XR_ERROR_HANDLE_INVALID;
     XrResult result = set_metadata(host, tool, metadata);
     oxa_host_release(host);
@@ -37,7 +34,7 @@ static XrResult XRAPI_CALL set(XrInstance instance, const char* tool, const char
 static XrResult XRAPI_CALL mark_error(XrInstance instance) {
     /* First, and without the registry: a tool that is destroying its instance still has a result. */
     if (oxa_visit_mark_error(instance)) return XR_SUCCESS;
-    OxaHost* host = acquire(instance);
+    OxaHost* host = oxa_host_find(instance);
     if (host == NULL) return XR_ERROR_HANDLE_INVALID;
     oxa_host_release(host);
     return XR_ERROR_CALL_ORDER_INVALID;

@@ -45,12 +45,18 @@ static int64_t budget_of_environment(int64_t otherwise) {
     return otherwise;
 }
 
+static int64_t offer_of_environment(int64_t otherwise) {
+    const char* text = getenv("OPENXR_AGENTIC_MOCK_EXTENSION");
+    return text != NULL && strcmp(text, "0") == 0 ? 0 : otherwise;
+}
+
 int64_t oxa_option(const char* name) {
     Option* option = option_named(name);
     if (option == NULL) return -1;
     int64_t value = atomic_load(&option->value);
     if (value != NOT_SET) return value;
     if (strcmp(name, "pump_budget_ns") == 0) return budget_of_environment(option->otherwise);
+    if (strcmp(name, "offer_extension") == 0) return offer_of_environment(option->otherwise);
     return option->otherwise;
 }
 

@@ -61,7 +61,7 @@ void oxa_host_poll_event(OxaHost* host) {
     if (oxa_thread_number() != host->main_thread || !something_to_run(host) || !polls_pump(host)) return;
     int64_t now = oxa_now_ns();
     /* Apps drain events in a loop: without this, each turn would spend a budget. */
-    if (host->last_poll_pump_ns != 0 && now - host->last_poll_pump_ns < host->display_period_ns) return;
+    if (host->last_poll_pump_ns != 0 && now - host->last_poll_pump_ns < atomic_load(&host->display_period_ns)) return;
     host->last_poll_pump_ns = now;
     pump(host);
 }
@@ -69,6 +69,10 @@ void oxa_host_poll_event(OxaHost* host) {
 void oxa_host_session_running(OxaHost* host, int running) {
     atomic_store(&host->session_running, running != 0);
     atomic_store(&host->frames_elsewhere, 0);
+}
+
+void oxa_host_display_period(OxaHost* host, int64_t nanoseconds) {
+    atomic_store(&host->display_period_ns, nanoseconds);
 }
 
 static const OxaCall* running_on_main(const OxaHost* host) {

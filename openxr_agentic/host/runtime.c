@@ -35,24 +35,16 @@ typedef struct OxaFunction {
 static const OxaFunction core_functions[] = {OXA_CORE_FUNCTIONS(OXA_TABLE_ROW)};
 #undef OXA_TABLE_ROW
 
-/* For an instance that enabled the extension. */
-static const OxaFunction agentic_functions[] = {
-    {OXA_REGISTER_FUNCTION_NAME, (PFN_xrVoidFunction)oxa_register_tool},
-    {OXA_METADATA_FUNCTION_NAME, (PFN_xrVoidFunction)oxa_get_tool_metadata},
-};
-
 #define OXA_NAME(name, parameters, arguments) #name,
-static const char* const function_names[] = {OXA_CORE_FUNCTIONS(OXA_NAME) OXA_REGISTER_FUNCTION_NAME,
-                                             OXA_METADATA_FUNCTION_NAME};
+static const char* const function_names[] = {OXA_CORE_FUNCTIONS(OXA_NAME)};
 #undef OXA_NAME
 
-static PFN_xrVoidFunction find_in(const OxaFunction* functions, size_t count, const char* name) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(functions[i].name, name) == 0) return functions[i].address;
+static PFN_xrVoidFunction core_function(const char* name) {
+    for (size_t i = 0; i < sizeof core_functions / sizeof *core_functions; i++) {
+        if (strcmp(core_functions[i].name, name) == 0) return core_functions[i].address;
     }
     return NULL;
 }
-#define OXA_FIND_IN(functions, name) find_in((functions), sizeof(functions) / sizeof *(functions), (name))
 
 /* The specification's list of what can be had before there is an instance. */
 static int needs_no_instance(const char* name) {
@@ -77,9 +69,9 @@ XrResult oxa_xrGetInstanceProcAddr(XrInstance handle, const char* name, PFN_xrVo
     if (instance == NULL) {
         OXA_REQUIRE(handle == XR_NULL_HANDLE && needs_no_instance(name), XR_ERROR_HANDLE_INVALID);
     } else if (instance->agentic) {
-        *function = OXA_FIND_IN(agentic_functions, name);
+        *function = oxa_agentic_function(name);
     }
-    if (*function == NULL) *function = OXA_FIND_IN(core_functions, name);
+    if (*function == NULL) *function = core_function(name);
     return *function != NULL ? XR_SUCCESS : XR_ERROR_FUNCTION_UNSUPPORTED;
 }
 
@@ -89,7 +81,9 @@ static void make_ready(void) {
     if (first) oxa_condition_init(&changed);
     ready = 1;
     oxa_runtime_unlock();
-    if (first) oxa_faults_know(function_names, (uint32_t)(sizeof function_names / sizeof *function_names));
+    if (!first) return;
+    oxa_faults_know(function_names, (uint32_t)(sizeof function_names / sizeof *function_names));
+    oxa_agentic_functions_know();
 }
 
 /* Declared here since not every Khronos header does it. */

@@ -118,15 +118,6 @@ typedef struct OxaAction {
     XrPath subaction_paths[]; /* they follow the object */
 } OxaAction;
 
-/* A handle as a number, on either width of pointer. */
-#if XR_PTR_SIZE == 8
-#define OXA_HANDLE_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
-#define OXA_HANDLE(type, number) ((type)(uintptr_t)(number))
-#else
-#define OXA_HANDLE_NUMBER(handle) ((uint64_t)(handle))
-#define OXA_HANDLE(type, number) ((type)(number))
-#endif
-
 /* A zeroed object with a handle of its own; NULL: out of memory. */
 void* oxa_object_create(OxaKind kind, size_t bytes, void* parent);
 /* Destroys it with all that it is an ancestor of. */
@@ -198,11 +189,6 @@ int oxa_pose_is_valid(const XrPosef* pose);
 int oxa_action_is_attached(const OxaAction* action, const OxaSession* session);
 /* XR_NULL_PATH, or one that the action was created with. */
 XrResult oxa_action_check_subaction(const OxaAction* action, XrPath path);
-
-/* What no list of core functions holds: found on an instance that enabled the extension. */
-XrResult XRAPI_CALL oxa_register_tool(XrInstance instance, const OxaToolRegisterInfo* info);
-XrResult XRAPI_CALL oxa_get_tool_metadata(XrInstance instance, uint32_t version,
-                                          const OxaToolMetadataInterface** metadata);
 
 /* The implementation of each function, oxa_xrCreateInstance and so on. Called with the lock held. */
 #define OXA_DECLARE_FUNCTION(name, parameters, arguments) XrResult oxa_##name parameters;

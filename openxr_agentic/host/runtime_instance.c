@@ -16,24 +16,14 @@ static uint32_t offered_extensions(void) { return oxa_runtime_option("offer_exte
 
 /* ---- calls into the host core ---- */
 
-/* The host is kept for the while: another thread may destroy the instance. */
-static OxaHost* leave_for_host(const OxaInstance* instance) {
+void oxa_runtime_call_host(OxaInstance* instance, void (*hook)(OxaHost* host)) {
     OxaHost* host = instance->host;
-    oxa_host_retain(host);
+    if (host == NULL) return;
+    oxa_host_retain(host); /* another thread may destroy the instance */
     oxa_runtime_unlock();
-    return host;
-}
-
-static void return_from_host(OxaHost* host) {
+    hook(host);
     oxa_host_release(host);
     oxa_runtime_lock();
-}
-
-void oxa_runtime_call_host(OxaInstance* instance, void (*hook)(OxaHost* host)) {
-    if (instance->host == NULL) return;
-    OxaHost* host = leave_for_host(instance);
-    hook(host);
-    return_from_host(host);
 }
 
 int64_t oxa_runtime_option(const char* name) {
@@ -94,7 +84,8 @@ XrResult oxa_xrCreateInstance(const XrInstanceCreateInfo* createInfo, XrInstance
     XrResult result = check_application(&createInfo->applicationInfo);
     OXA_REQUIRE(result == XR_SUCCESS, result);
     int enabled[sizeof extensions / sizeof *extensions] = {0};
-    result = enable_extensions(createInfo, offered_extensions(), enabled);
+    const uint32_t offered = offered_extensions();
+    result = enable_extensions(createInfo, offered, enabled);
     OXA_REQUIRE(result == XR_SUCCESS, result);
     int64_t display_period_ns = oxa_runtime_option("display_period_ns");
 
@@ -107,7 +98,9 @@ XrResult oxa_xrCreateInstance(const XrInstanceCreateInfo* createInfo, XrInstance
     /* Nobody knows the handle yet, so the object stays while the lock is released. */
     const OxaHostInfo info = {.instance = OXA_HANDLE(XrInstance, instance->object.handle),
                               .application_name = createInfo->applicationInfo.applicationName,
-                              .front = OXA_RUNTIME_FRONT};
+                              .front = OXA_RUNTIME_FRONT,
+                              .serves = instance->agentic,
+                              .without_channel = offered < 2}; /* it is for a layer above */
     oxa_runtime_unlock();
     OxaHost* host = oxa_host_create(&info);
     oxa_runtime_lock();
@@ -143,43 +136,4 @@ XrResult oxa_xrGetInstanceProperties(XrInstance handle, XrInstanceProperties* pr
     memset(properties->runtimeName, 0, sizeof properties->runtimeName);
     memcpy(properties->runtimeName, OXA_RUNTIME_NAME, sizeof OXA_RUNTIME_NAME);
     return XR_SUCCESS;
-}
-
-/* ---- found only where the extension is enabled: no core functions, so they do
- * here what runtime.c does around those */
-
-/* Such a function may have been looked up on another instance. */
-static XrResult find_agentic(XrInstance handle, OxaInstance** instance) {
-    *instance = OXA_FIND_INSTANCE(handle);
-    OXA_REQUIRE(*instance != NULL && (*instance)->host != NULL, XR_ERROR_HANDLE_INVALID);
-    OXA_REQUIRE((*instance)->agentic, XR_ERROR_FUNCTION_UNSUPPORTED);
-    return XR_SUCCESS;
-}
-
-XrResult XRAPI_CALL oxa_register_tool(XrInstance handle, const OxaToolRegisterInfo* info) {
-    XrResult result;
-    if (oxa_fault(OXA_REGISTER_FUNCTION_NAME, &result)) return result;
-    OxaInstance* instance;
-    oxa_runtime_lock();
-    result = find_agentic(handle, &instance);
-    if (result == XR_SUCCESS) {
-        OxaHost* host = leave_for_host(instance);
-        result = oxa_host_register_tool(host, info);
-        return_from_host(host);
-    }
-    oxa_runtime_unlock();
-    return result;
-}
-
-XrResult XRAPI_CALL oxa_get_tool_metadata(XrInstance handle, uint32_t version,
-                                          const OxaToolMetadataInterface** metadata) {
-    XrResult result;
-    if (oxa_fault(OXA_METADATA_FUNCTION_NAME, &result)) return result;
-    OXA_REQUIRE(metadata != NULL, XR_ERROR_VALIDATION_FAILURE);
-    *metadata = NULL;
-    OxaInstance* instance;
-    oxa_runtime_lock();
-    result = find_agentic(handle, &instance);
-    oxa_runtime_unlock();
-    return result == XR_SUCCESS ? oxa_host_metadata(version, metadata) : result;
 }

@@ -118,7 +118,7 @@ static void add_tools(void) {
 }
 
 static OxaHost* new_host(XrInstance instance) {
-    OxaHostInfo info = {instance, "channel app", "test host 1"};
+    OxaHostInfo info = {.instance = instance, .application_name = "channel app", .front = "test host 1"};
     return oxa_host_create(&info);
 }
 

@@ -35,7 +35,8 @@ static inline const OxaHostControl* host_control(void) { return oxaGetHostContro
 
 static inline OxaHost* new_host(void) {
     static uintptr_t handle = 0x1000;
-    OxaHostInfo info = {(XrInstance)(handle += 0x10), "unit test", "test front"};
+    OxaHostInfo info = {
+        .instance = (XrInstance)(handle += 0x10), .application_name = "unit test", .front = "test front"};
     OxaHost* host = oxa_host_create(&info);
     CHECK(host != NULL);
     return host;
