@@ -1,5 +1,6 @@
 """Fixtures: the mock runtime, an instance on it, and the extension attached to that instance."""
 
+import functools
 import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,12 +9,20 @@ import pytest
 
 import openxr_agentic as agentic
 from openxr_agentic import registrations as table
+from openxr_agentic.testing import MockRuntime
 
 
 def pytest_configure(config):
     """Load the plugin also where the package is on the path but not installed."""
     if not config.pluginmanager.has_plugin("openxr_agentic"):
         config.pluginmanager.import_plugin("openxr_agentic.testing.plugin")
+
+
+def pytest_generate_tests(metafunc):
+    """A test of host behaviour says which of the host's fronts it runs on: ``pytest.mark.fronts("mock", "layer")``."""
+    marker = metafunc.definition.get_closest_marker("fronts")
+    if marker and "front" in metafunc.fixturenames:
+        metafunc.parametrize("front", marker.args, indirect=True)
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -48,6 +57,25 @@ def changes(registry):
     told = []
     registry.tools_changed.subscribe(told.append)
     return told
+
+
+@pytest.fixture
+def front(request):
+    """Which of the host's fronts offers the extension: "mock" or "layer"."""
+    return getattr(request, "param", "mock")
+
+
+@pytest.fixture
+def new_runtime(front):
+    """MockRuntime, for a test that has options for it."""
+    return functools.partial(MockRuntime, layer=front == "layer")
+
+
+@pytest.fixture
+def mock_runtime(new_runtime):
+    """The plugin's, or with the layer over it."""
+    with new_runtime() as runtime:
+        yield runtime
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pytest
 import openxr_agentic as agentic
 from openxr_agentic.definition.tool import ToolContext, current_call
 from openxr_agentic.registry.registry import ToolRegistry
-from openxr_agentic.testing import MockRuntime
+
+pytestmark = pytest.mark.fronts("mock", "layer")
 
 REGISTER = "xrAgenticRegisterExternalToolMETAX1"
 
@@ -159,6 +160,7 @@ def test_a_detached_registry_is_followed_no_more(runtime, registry, instance, on
     assert attachment.status().reason == "It was detached."
 
 
+@pytest.mark.fronts("mock")  # the loader, and so the layer, has one instance at a time
 def test_two_instances_can_be_attached_at_once(runtime, registry, on):
     instances = [runtime.create_instance() for _ in range(2)]
     for instance in instances:
@@ -413,8 +415,8 @@ def test_an_async_tool_runs_where_the_apps_own_loop_runs_already(registry, runti
     assert asyncio.run(app()) == "ran"
 
 
-def test_a_queue_of_slow_tools_keeps_the_budget_and_the_rest_waits_for_the_next_frames(registry):
-    with MockRuntime(pump_budget=0.010, display_period=0.001) as runtime:
+def test_a_queue_of_slow_tools_keeps_the_budget_and_the_rest_waits_for_the_next_frames(registry, new_runtime):
+    with new_runtime(pump_budget=0.010, display_period=0.001) as runtime:
         xr = pytest.importorskip("xr", exc_type=Exception)
         names = agentic.enable_extension([xr.MND_HEADLESS_EXTENSION_NAME])
         instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))

@@ -12,6 +12,8 @@ from openxr_agentic.errors import (
     XR_SUCCESS,
 )
 
+pytestmark = pytest.mark.fronts("mock", "layer")
+
 
 class Counted:
     """A tool that says how often it ran, with texts of the lengths it is given."""
@@ -312,6 +314,7 @@ def text_of_run(tool, run):
     return f"{tool}{run}".ljust(LENGTHS[run % len(LENGTHS)], ".")
 
 
+@pytest.mark.fronts("mock")  # slow, and of the app's side alone
 @settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(CALLS, min_size=4, max_size=12))
 def test_random_sequences_of_raw_calls_behave_as_the_model_says(runtime, instance, calls):

@@ -9,6 +9,8 @@ from openxr_agentic import DefinitionError, ParameterType, ToolParameter
 from openxr_agentic.errors import XR_SUCCESS, result_name
 from openxr_agentic.testing import MockCallError, MockRuntime
 
+pytestmark = pytest.mark.fronts("mock", "layer")
+
 REGISTER = "xrAgenticRegisterExternalToolMETAX1"
 
 
@@ -223,6 +225,7 @@ def test_a_closed_extension_refuses_to_register(extension):
         extension.register_tool("tool", "", None, echo)
 
 
+@pytest.mark.fronts("mock")  # the loader, and so the layer, has one instance at a time
 def test_the_function_is_fetched_for_each_instance_and_not_exported(runtime, attach):
     library = ctypes.CDLL(str(__import__("openxr_agentic.host").host.library_path()))
     assert not hasattr(library, REGISTER)

@@ -15,6 +15,8 @@ from openxr_agentic._native import lib
 from openxr_agentic.errors import XR_ERROR_RUNTIME_FAILURE, XR_SUCCESS
 from openxr_agentic.testing import MockCallError
 
+pytestmark = pytest.mark.fronts("mock", "layer")
+
 
 def raising(error):
     def tool(_arguments):
@@ -373,7 +375,7 @@ def tool(arguments):
     signal.raise_signal(signal.SIGINT)  # Ctrl-C, while the tool runs inside xrWaitFrame
     return "not reached"
 
-with MockRuntime() as runtime:
+with MockRuntime(layer=LAYER) as runtime:
     names = agentic.enable_extension([xr.MND_HEADLESS_EXTENSION_NAME])
     instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))
     extension = agentic.AgenticExtension(instance)
@@ -400,8 +402,9 @@ with MockRuntime() as runtime:
 """
 
 
-def test_ctrl_c_during_a_call_reaches_the_apps_frame_loop_and_everything_closes_cleanly():
-    done = subprocess.run([sys.executable, "-c", FRAME_LOOP], capture_output=True, text=True, timeout=100, check=False)
+def test_ctrl_c_during_a_call_reaches_the_apps_frame_loop_and_everything_closes_cleanly(front):
+    program = FRAME_LOOP.replace("LAYER", str(front == "layer"))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
     assert done.stdout.splitlines() == [
         "interrupted",
         "['Error: tool was interrupted: the app is being stopped.']",

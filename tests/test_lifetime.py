@@ -16,7 +16,8 @@ from openxr_agentic import extension as extension_module
 from openxr_agentic import registrations as table
 from openxr_agentic._native import ffi, lib
 from openxr_agentic.errors import XR_ERROR_RUNTIME_FAILURE, XR_ERROR_SIZE_INSUFFICIENT
-from openxr_agentic.testing import MockRuntime
+
+pytestmark = pytest.mark.fronts("mock", "layer")
 
 REFUSED = (XR_ERROR_RUNTIME_FAILURE, 0, None, False)
 
@@ -439,6 +440,7 @@ def test_parked_slots_of_many_instances_are_bounded():
     assert max(parked) == 59
 
 
+@pytest.mark.fronts("mock")  # the loader, and so the layer, has one instance at a time
 def test_two_instances_at_once_keep_their_tools_apart(runtime, attach):
     handles = [runtime.create_instance() for _ in range(2)]
     for number, handle in enumerate(handles):
@@ -452,8 +454,8 @@ def test_two_instances_at_once_keep_their_tools_apart(runtime, attach):
 # ---- destroying
 
 
-def test_destroying_with_a_running_callback_ends_and_the_late_call_is_refused(in_background, gate):
-    with MockRuntime(destroy_waits=True) as runtime:
+def test_destroying_with_a_running_callback_ends_and_the_late_call_is_refused(new_runtime, in_background, gate):
+    with new_runtime(destroy_waits=True) as runtime:
         handle = runtime.create_instance()
         extension = agentic.AgenticExtension(handle, get_instance_proc_addr=runtime.get_instance_proc_addr)
         extension.register_tool("tool", "", None, gate, main_thread=False)

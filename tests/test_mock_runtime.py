@@ -172,6 +172,7 @@ def test_options_that_make_no_sense_are_refused_and_change_nothing(options):
         pass
 
 
+@pytest.mark.fronts("mock", "layer")
 def test_faults_end_after_their_times_and_with_the_block(xr_instance, runtime):
     import xr
 
@@ -185,6 +186,7 @@ def test_faults_end_after_their_times_and_with_the_block(xr_instance, runtime):
         runtime.fail("xrNothing", -1)
 
 
+@pytest.mark.fronts("mock", "layer")
 def test_a_call_that_nobody_pumps_times_out_and_names_what_the_app_does_not_call(extension, runtime):
     from concurrent.futures import ThreadPoolExecutor
 
@@ -195,6 +197,7 @@ def test_a_call_that_nobody_pumps_times_out_and_names_what_the_app_does_not_call
     assert ran == []
 
 
+@pytest.mark.fronts("mock", "layer")
 def test_a_call_on_the_instances_thread_pumps_while_it_waits(extension, runtime):
     import threading
 
@@ -204,6 +207,7 @@ def test_a_call_on_the_instances_thread_pumps_while_it_waits(extension, runtime)
     assert threads == [threading.get_ident()]
 
 
+@pytest.mark.fronts("mock", "layer")
 def test_a_tool_without_the_main_thread_flag_runs_on_a_native_thread(extension, runtime):
     import threading
 
@@ -215,6 +219,7 @@ def test_a_tool_without_the_main_thread_flag_runs_on_a_native_thread(extension, 
     assert threads != [threading.get_ident()]
 
 
+@pytest.mark.fronts("mock", "layer")
 def test_a_named_native_thread_is_kept(extension, runtime):
     import threading
 

@@ -13,6 +13,8 @@ from openxr_agentic.definition.tool import ToolContext
 from openxr_agentic.errors import ArgumentError, ToolDisabledError, ToolTimeoutError, UnknownToolError
 from openxr_agentic.registry.registry import ToolRegistry
 
+pytestmark = pytest.mark.fronts("mock", "layer")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -1,7 +1,7 @@
-"""Drives the mock runtime in this process, for tests. Bindings of ``host_control.h``.
+"""Drives the host in this process, for tests. Bindings of ``host_control.h``.
 
-The runtime is the one that the OpenXR loader uses as well: both open the same
-library file.
+The library, be it the mock runtime's or the API layer's, is the one that the OpenXR
+loader uses as well: both open the same file.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from openxr_agentic.host.frames import CallStatus, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 VERSION: Final = 2
 COUNT_UNTOUCHED: Final = 0xC0DEC0DE
@@ -150,7 +151,7 @@ class RawResult:
 
 
 class HostControl:
-    """The mock runtime's controls. An `instance` of 0 stands for the newest living one.
+    """A host library's controls. An `instance` of 0 stands for the newest living one.
 
     Every method may be used on any thread, and lets go of the GIL.
     """
@@ -323,22 +324,25 @@ class HostControl:
         return value
 
 
-def load() -> HostControl:
-    """Open the mock runtime's library, and return its controls.
+def load(library: Path | None = None) -> HostControl:
+    """Open a host's library, and return its controls.
+
+    Args:
+        library: `layer_library_path()`; None: the mock runtime's.
 
     Raises:
         NativeBuildMissingError: It is not built, or of another version than this package.
     """
-    path = library_path()
+    path = library_path() if library is None else library
     try:
         get_control: Callable[[int], Any] = ctypes.CDLL(str(path)).oxaGetHostControl
     except (OSError, AttributeError) as error:
-        raise NativeBuildMissingError(f"The mock runtime {path} cannot be used: {error}. Build it again.") from error
+        raise NativeBuildMissingError(f"The host's library {path} cannot be used: {error}. Build it again.") from error
     get_control.argtypes = (ctypes.c_uint32,)  # type: ignore[attr-defined]
     get_control.restype = ctypes.POINTER(_Table)  # type: ignore[attr-defined]
     table = get_control(VERSION)
     if not table or table.contents.size != ctypes.sizeof(_Table):
-        raise NativeBuildMissingError(f"The mock runtime {path} is of another version. Build it again.")
+        raise NativeBuildMissingError(f"The host's library {path} is of another version. Build it again.")
     return HostControl(table.contents)
 
 

@@ -24,8 +24,10 @@ from openxr_agentic.errors import (
 from openxr_agentic.header_numbers import numbers_in_force
 from openxr_agentic.host import control
 from openxr_agentic.host.frames import CallStatus
+from openxr_agentic.host.variables import with_layer
 from openxr_agentic.parameters import ParameterType, ToolParameter
 from openxr_agentic.testing import raw_instance
+from openxr_agentic.testing.variables import ChangedVariables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,6 +133,8 @@ class MockRuntime:
 
     Args:
         extension: Whether the runtime offers XR_METAX1_agentic_external_tool.
+        layer: Have this package's API layer offer the extension, over the runtime, which then does not. It
+            needs a loader, and allows one instance at a time.
         numbers: The extension's numbers that this host expects, by their names in the
             header; for others those in force when it is entered (`numbers_in_force`).
         destroy_waits: xrDestroyInstance waits for running callbacks without a limit.
@@ -141,8 +145,9 @@ class MockRuntime:
     Raises:
         MockRuntimeError: On entering: another MockRuntime is entered, or the loader holds
             another runtime with a living instance.
-        NativeBuildMissingError: On entering: the runtime's library is not built.
-        ValueError: On entering: an option or number cannot be used.
+        LoaderNotFoundError: On entering: there is no loader, and `layer` needs one.
+        NativeBuildMissingError: On entering: the native part is not built.
+        ValueError: Both `layer` and not `extension`. On entering: an option or number cannot be used.
     """
 
     _entered: MockRuntime | None = None
@@ -151,43 +156,58 @@ class MockRuntime:
         self,
         *,
         extension: bool = True,
+        layer: bool = False,
         numbers: Mapping[str, int] | None = None,
         destroy_waits: bool = False,
         pump_budget: float | None = None,
         display_period: float | None = None,
     ) -> None:
-        self._options = {"offer_extension": int(extension), "destroy_waits": int(destroy_waits)}
+        if layer and not extension:
+            raise ValueError("layer=True is for a layer that offers the extension; extension=False contradicts it")
+        self._layer = layer
+        self._options = {"offer_extension": int(extension and not layer), "destroy_waits": int(destroy_waits)}
         if pump_budget is not None:
             self._options["pump_budget_ns"] = int(pump_budget * 1e9)
         if display_period is not None:
             self._options["display_period_ns"] = int(display_period * 1e9)
         self._numbers = dict(numbers or {})
         self._direct: set[int] = set()  # instances that no loader knows
-        self._variable: str | None = None
+        self._variables: ChangedVariables | None = None
         self._loader: loader.Loader | None = None
-        self._host_control: control.HostControl | None = None
+        self._runtime_control: control.HostControl | None = None
+        self._host_control: control.HostControl | None = None  # the same, unless a layer is the host
 
     # ---- selecting it
 
     def __enter__(self) -> Self:
         if MockRuntime._entered is not None:
             raise MockRuntimeError("A MockRuntime is entered already; leave it first. One process has one loader.")
-        host_control = control.load()
-        self._configure(host_control)
-        self._variable = os.environ.get(RUNTIME_VARIABLE)
-        os.environ[RUNTIME_VARIABLE] = str(host.manifest_path())
-        self._host_control = host_control
+        runtime_control = control.load()
+        host_control = control.load(host.layer_library_path()) if self._layer else runtime_control
+        variables = {RUNTIME_VARIABLE: str(host.manifest_path())}
+        if self._layer:
+            variables |= with_layer(os.environ)
+        self._configure(runtime_control)
+        if self._layer:
+            self._configure(host_control)
+        self._runtime_control, self._host_control = runtime_control, host_control
+        self._variables = ChangedVariables(variables)
         try:
-            self._loader = loader.load()
-        except LoaderNotFoundError:
-            self._loader = None  # the library itself can still be used
-        try:
+            self._loader = self._load_loader()
             self._claim_loader()
         except BaseException:
             self._leave()
             raise
         MockRuntime._entered = self
         return self
+
+    def _load_loader(self) -> loader.Loader | None:
+        try:
+            return loader.load()
+        except LoaderNotFoundError:
+            if self._layer:
+                raise
+            return None  # the library itself can still be used
 
     def _configure(self, host_control: control.HostControl) -> None:
         in_force = {name: number.value for name, number in numbers_in_force().items()}
@@ -208,7 +228,7 @@ class MockRuntime:
             return
         MockRuntime._entered = None
         try:
-            self._control.reset()  # a fault must not be what the clean-up meets
+            self._reset()  # a fault must not be what the clean-up meets
             left = self._destroy_what_is_left()
             if self._loader is not None:
                 self._release_loader()
@@ -224,7 +244,7 @@ class MockRuntime:
 
     def _destroy_what_is_left(self) -> int:
         """Destroy living instances, so that a test that failed does not make the next one fail."""
-        left = self._control.instances()
+        left = self.instances
         for instance in left:
             direct = instance in self._direct or self._loader is None
             raw_instance.destroy(
@@ -233,13 +253,15 @@ class MockRuntime:
             )
         return len(left)
 
-    def _leave(self) -> None:
+    def _reset(self) -> None:
         self._control.reset()
-        self._host_control = None
-        if self._variable is None:
-            os.environ.pop(RUNTIME_VARIABLE, None)
-        else:
-            os.environ[RUNTIME_VARIABLE] = self._variable
+        self._runtime.reset()
+
+    def _leave(self) -> None:
+        self._reset()
+        self._host_control = self._runtime_control = None
+        if self._variables is not None:
+            self._variables.restore()
 
     def _claim_loader(self) -> None:
         """Make the loader ask this runtime, whichever it asked before."""
@@ -253,12 +275,12 @@ class MockRuntime:
         """Tell whether the loader asks this runtime; asking makes it hold a runtime."""
         assert self._loader is not None
         function = "xrEnumerateInstanceExtensionProperties"
-        before = self._control.function_calls(function)
+        before = self._runtime.function_calls(function)
         try:
             loader.instance_extensions(self._loader.get_instance_proc_addr)
         except AgenticError as error:
             raise MockRuntimeError(f"The OpenXR loader does not load the mock runtime: {error}") from error
-        return self._control.function_calls(function) > before
+        return self._runtime.function_calls(function) > before
 
     def _release_loader(self) -> None:
         """Make the loader let go of a runtime: it does so when an instance is destroyed."""
@@ -275,17 +297,24 @@ class MockRuntime:
             raise MockRuntimeError("This MockRuntime is not entered; use it in a with statement.")
         return self._host_control
 
+    @property
+    def _runtime(self) -> control.HostControl:
+        return self._runtime_control or self._control
+
     # ---- an instance without a loader
 
     @property
     def get_instance_proc_addr(self) -> int:
-        """Address of the runtime's own xrGetInstanceProcAddr, past any loader."""
+        """Address of the runtime's own xrGetInstanceProcAddr, past any loader; with `layer`, of the loader's."""
+        if self._layer and self._loader is not None:
+            return self._loader.get_instance_proc_addr
         return raw_instance.negotiate(host.library_path())
 
     def create_instance(self, extensions: list[str] | None = None) -> int:
         """Create an instance on the runtime's library itself, and return its handle.
 
-        Unlike the loader, the library allows several at once. Destroy it with `destroy_instance`.
+        Unlike the loader, the library allows several at once. With `layer`, it is the loader's. Destroy it with
+        `destroy_instance`.
 
         Args:
             extensions: Names of extensions to enable; None: this one and XR_MND_headless.
@@ -309,7 +338,7 @@ class MockRuntime:
     @property
     def instances(self) -> list[int]:
         """Handles of the living instances, oldest first, as the runtime itself knows them."""
-        return self._control.instances()
+        return self._runtime.instances()
 
     # ---- what the host knows
 
@@ -343,7 +372,8 @@ class MockRuntime:
 
     def function_calls(self, function: str) -> int:
         """Return how often an OpenXR function of the runtime was called in this process."""
-        return self._control.function_calls(function)
+        calls = self._runtime.function_calls(function)
+        return calls + self._control.function_calls(function) if self._layer else calls
 
     # ---- playing the agent
 
@@ -470,7 +500,10 @@ class MockRuntime:
         """
         if not -(2**31) <= result < 2**31:
             raise ValueError(f"an XrResult has 32 bits, and {result} does not fit")
-        self._control.fail(function, result, times=times, lookup=lookup)
+        try:
+            self._control.fail(function, result, times=times, lookup=lookup)
+        except ValueError:  # the layer knows no functions but those that it provides
+            self._runtime.fail(function, result, times=times, lookup=lookup)
 
 
 _OTHER_RUNTIME = (

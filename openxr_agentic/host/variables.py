@@ -1,0 +1,63 @@
+"""The environment variables by which the OpenXR loader finds and enables the API layer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from openxr_agentic.host import LAYER_NAME, layer_manifest_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LAYER_PATH: Final = "XR_API_LAYER_PATH"
+"""Folders with the manifests of explicit layers, in place of those that the system has."""
+
+ENABLED_LAYERS: Final = "XR_ENABLE_API_LAYERS"
+"""Names of explicit layers that every app gets."""
+
+
+def with_layer(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the values with which an app gets this package's API layer, above those that it gets anyway.
+
+    Args:
+        environment: The app's environment so far.
+
+    Returns:
+        Both variables: our folder and name first, then what they held. Where no folders are named, those
+        follow that the loader would have searched, since the variable keeps it from doing so.
+
+    Raises:
+        NativeBuildMissingError: The layer was not built.
+    """
+    folders = _entries(environment, LAYER_PATH) or _default_folders(environment)
+    return {
+        LAYER_PATH: _first(str(layer_manifest_path().parent), folders),
+        ENABLED_LAYERS: _first(LAYER_NAME, _entries(environment, ENABLED_LAYERS)),
+    }
+
+
+def _entries(environment: Mapping[str, str], variable: str) -> list[str]:
+    return [entry for entry in environment.get(variable, "").split(os.pathsep) if entry]
+
+
+def _first(ours: str, others: list[str]) -> str:
+    return os.pathsep.join([ours, *(entry for entry in others if entry != ours)])
+
+
+def _default_folders(environment: Mapping[str, str]) -> list[str]:
+    """Where the loader looks for explicit layers on Linux; on Windows the registry says so, and no variable can."""
+    if sys.platform == "win32":
+        return []
+    home = environment.get("HOME", "")
+    bases = [
+        *(environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"),
+        "/usr/local/etc",
+        "/etc",
+        *(environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":"),
+        environment.get("XDG_DATA_HOME") or (f"{home}/.local/share" if home else ""),
+    ]
+    folders = [str(Path(base, "openxr", "1", "api_layers", "explicit.d")) for base in bases if base]
+    return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
