@@ -1,4 +1,4 @@
-"""Builds the C programs that link the host core directly, without an OpenXR front."""
+"""Builds the C programs that link the host core directly, mostly without an OpenXR front."""
 
 import functools
 import os
@@ -43,11 +43,12 @@ def core_sources():
 
 
 @functools.cache
-def build(name, sanitizer="plain", *flags):
-    """Compile ``native/<name>.c`` with the host core, and return the program's path."""
+def build(name, sanitizer="plain", *flags, front=None):
+    """Compile ``native/<name>.c`` with the host core, and a front if one is named; return the program's path."""
     if not works(sanitizer):
         pytest.skip(f"{CC} cannot build and run a program for {sanitizer}")
     program = Path(folder().name, f"{name}_{sanitizer}")
+    sources = [*core_sources(), *(sorted(HOST.glob(f"{front}*.c")) if front else ())]
     source = ROOT / "tests" / "native" / f"{name}.c"
     include = [f"-I{ROOT / 'native_headers'}", f"-I{HOST}"]
     command = [
@@ -57,7 +58,7 @@ def build(name, sanitizer="plain", *flags):
         *flags,
         *include,
         source,
-        *core_sources(),
+        *sources,
         "-lpthread",
         "-o",
         program,

@@ -99,6 +99,7 @@ def test_arguments_that_are_no_utf8_json_text_are_an_argument_error_and_the_tool
     assert ran == []
 
 
+@pytest.mark.fronts("mock")  # slow, and of the app's side alone
 def test_a_tool_that_fails_ten_thousand_times_answers_each_time_and_logs_one_traceback(extension, runtime, caplog):
     extension.register_tool("tool", "", None, raising(ValueError("bad")))
     for _ in range(10_000):
