@@ -105,14 +105,18 @@ Exit codes: that of COMMAND, 128 + n when signal n ended it, and
   127  COMMAND was not found""",
 )
 @serving_options
+@click.option("--layer", is_flag=True, help="Over the active OpenXR runtime, not the mock.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object, on stderr.")
 @click.argument("app_command", metavar="COMMAND...", nargs=-1, required=True)
 @click.pass_context
-def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command: Sequence[str]) -> None:
+def run(
+    ctx: click.Context, serving: ServingOptions, layer: bool, as_json: bool, app_command: Sequence[str]
+) -> None:
     """Run COMMAND without a headset and serve its tools.
 
     COMMAND is an OpenXR app; it gets this package's mock runtime, and nothing in
-    it has to change. Write -- before it.
+    it has to change. Write -- before it. With --layer it gets this package's API
+    layer instead, on top of the runtime and the layers that it has anyway.
 
     Ctrl-C interrupts COMMAND; a third one kills it.
 
@@ -128,7 +132,7 @@ def run(ctx: click.Context, serving: ServingOptions, as_json: bool, app_command:
         with stderr_in_background(), serving.open() as opened:
             from openxr_agentic.cli.serving.run import run_app
 
-            code = run_app(app_command, opened, as_json=as_json)
+            code = run_app(app_command, opened, as_json=as_json, layer=layer)
     except ConfigurationError:
         raise  # wrong usage, as with the other commands
     except AgenticError as error:

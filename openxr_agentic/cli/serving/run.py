@@ -1,4 +1,4 @@
-"""``openxr-agentic run -- COMMAND``: an app without a headset, and its tools over MCP.
+"""``openxr-agentic run -- COMMAND``: an app, without a headset or with one, and its tools over MCP.
 
 This process serves; the app is its child. So the app's terminal, exit code and
 signals stay the app's: what ends the command is passed on, and the command
@@ -23,6 +23,7 @@ import click
 from openxr_agentic.cli.serving.processes import END_SECONDS, on_end_signals
 from openxr_agentic.cli.serving.serve import announce, keep_serving
 from openxr_agentic.host import manifest_path
+from openxr_agentic.host.variables import with_layer
 from openxr_agentic.mcp.apps.link import AppLink
 from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.transports.http import Endpoints
@@ -51,18 +52,16 @@ CANNOT_EXECUTE: Final = 126
 NOT_FOUND: Final = 127
 
 
-def app_environment(label: str) -> dict[str, str]:
-    """Return this process's environment, with the mock runtime selected and the channel on.
+def app_environment(label: str, *, layer: bool = False) -> dict[str, str]:
+    """Return this process's environment, with a host of ours selected and the channel on.
 
     Args:
         label: By which the app's channel is told from others.
+        layer: Add the API layer to whatever runtime is active, instead of the mock runtime.
     """
-    environment = {
-        **os.environ,
-        "XR_RUNTIME_JSON": str(manifest_path()),
-        "OPENXR_AGENTIC_CHANNEL": label,
-    }
-    # Corrections for another host: the mock runtime expects the numbers that it was built with.
+    chosen = with_layer(os.environ) if layer else {"XR_RUNTIME_JSON": str(manifest_path())}
+    environment = {**os.environ, **chosen, "OPENXR_AGENTIC_CHANNEL": label}
+    # Corrections for another host: ours expect the numbers that they were built with.
     environment.pop("OPENXR_AGENTIC_NUMBERS", None)
     # The server's secret: the app has no use for it, and may show its environment.
     environment.pop(TOKEN_VARIABLE, None)
@@ -74,7 +73,9 @@ def new_label(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
-def run_app(app_command: Sequence[str], serving: Serving, *, as_json: bool = False) -> int:
+def run_app(
+    app_command: Sequence[str], serving: Serving, *, as_json: bool = False, layer: bool = False
+) -> int:
     """Run a command as an app and serve its tools until it ends.
 
     Args:
@@ -83,6 +84,7 @@ def run_app(app_command: Sequence[str], serving: Serving, *, as_json: bool = Fal
             the command ends when the client of stdin and stdout leaves.
         as_json: Whether the addresses are printed as one JSON object; on stderr, for
             stdout is the app's.
+        layer: As for `app_environment`.
 
     Returns:
         The exit code for a shell: the command's own, 128 + n when signal n ended
@@ -91,7 +93,7 @@ def run_app(app_command: Sequence[str], serving: Serving, *, as_json: bool = Fal
     """
     label = new_label("run")
     link = AppLink(label, ends_with_app=True)
-    return asyncio.run(_run(app_command, app_environment(label), link, serving, as_json))
+    return asyncio.run(_run(app_command, app_environment(label, layer=layer), link, serving, as_json))
 
 
 async def _run(
