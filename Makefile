@@ -50,10 +50,12 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.registry
 	$(BIN)/python -m benchmarks.mcp
+	$(BIN)/python -m benchmarks.layer
 
 conformance: $(INSTALLED)
 	BIN=$(BIN) tools/conformance
 
 clean:
 	rm -rf $(VENV) $(VENV)-mcp1 build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf openxr_agentic/host/api_layers
 	rm -f openxr_agentic/host/*.so openxr_agentic/host/*.json openxr_agentic/_native/*.so openxr_agentic/_native/_binding.c

@@ -1,4 +1,4 @@
-"""Builds the native driver of the benchmarks: a host that only calls, and an empty callback."""
+"""Builds the native drivers of the benchmarks; that of callbacks is a host that only calls, and an empty callback."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ extern "Python" int32_t empty_callback(char*, uint32_t, uint32_t*, const char*, 
 """
 
 
-def build() -> Any:
-    """Compile the driver into a temporary folder and return its module (`ffi` and `lib`)."""
+def build(file: str = "_driver.c", declarations: str = _CDEF) -> Any:
+    """Compile a driver into a temporary folder and return its module (`ffi` and `lib`)."""
+    name = f"openxr_agentic_benchmark{Path(file).stem}"
     ffi = FFI()
-    ffi.cdef(_CDEF)
-    source = Path(__file__).with_name("_driver.c").read_text(encoding="utf-8")
-    ffi.set_source("openxr_agentic_benchmark_driver", source, extra_compile_args=["-O2", "-D_GNU_SOURCE"])
+    ffi.cdef(declarations)
+    source = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    ffi.set_source(name, source, extra_compile_args=["-O2", "-D_GNU_SOURCE"])
     with tempfile.TemporaryDirectory() as folder:
         path = ffi.compile(tmpdir=folder)
-        spec = importlib.util.spec_from_file_location("openxr_agentic_benchmark_driver", path)
+        spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

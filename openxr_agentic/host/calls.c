@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-atomic_uint oxa_main_calls_waiting;
-
 /* ---- the callbacks that a thread is inside of */
 
 static _Thread_local OxaVisit* innermost;
@@ -103,18 +101,13 @@ static int settle(OxaCall* call, OxaOutcome* outcome) {
     return 1;
 }
 
-static void count_main(OxaHost* host, int change) {
-    atomic_store(&host->main_waiting, host->main.count);
-    atomic_fetch_add(&oxa_main_calls_waiting, (unsigned)change);
-}
-
 static void leave_lane(OxaHost* host, OxaCall* call) {
     OxaLane* lane = call->lane;
     unlink_call(&lane->waiting, call);
     --lane->count;
     --host->waiting_calls;
     host->waiting_bytes -= call->argument_bytes;
-    if (lane == &host->main) count_main(host, -1);
+    if (lane == &host->main) atomic_store(host->main_waiting, lane->count);
 }
 
 static char* why(const OxaHost* host, const OxaCall* call, int32_t status) {
@@ -173,7 +166,7 @@ static char* enqueue(OxaHost* host, OxaCall* call, OxaLane* lane, int32_t* statu
     ++lane->count;
     ++host->waiting_calls;
     host->waiting_bytes += call->argument_bytes;
-    if (lane == &host->main) count_main(host, 1);
+    if (lane == &host->main) atomic_store(host->main_waiting, lane->count);
     if (oxa_lane_serve(host, lane) == 0) return NULL;
     leave_lane(host, call);
     call->state = OXA_STATE_ENDED;

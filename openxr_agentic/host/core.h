@@ -283,7 +283,8 @@ struct OxaHost {
     atomic_int closing;
     atomic_int session_running;
     atomic_int frames_elsewhere; /* xrWaitFrame is called, but not on the main thread */
-    atomic_uint main_waiting;    /* = main.count: what an idle frame looks at */
+    atomic_uint* main_waiting;   /* = main.count: what an idle frame looks at */
+    atomic_uint own_main_waiting;
     atomic_llong display_period_ns;
     int64_t last_poll_pump_ns; /* the main thread's */
     atomic_ullong flood_calls;

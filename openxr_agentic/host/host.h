@@ -41,6 +41,10 @@ typedef struct OxaHostInfo {
     const char* front;            /* "mock runtime 0.1.0"; a literal */
     int serves;                   /* the instance enabled the extension, and this host is who provides it */
     int without_channel;          /* another host of the process may want it */
+    /* Where the host counts the calls that wait for its main thread, so that a front
+     * sees without the host whether a hook has work. For as long as the process lives,
+     * but no more written to once the host is destroyed. NULL: the front does not care. */
+    atomic_uint* main_waiting;
 } OxaHostInfo;
 
 /* The calling thread becomes the main thread. Never NULL but out of memory. A
@@ -84,10 +88,6 @@ XrResult oxa_host_register_tool(OxaHost* host, const OxaToolRegisterInfo* info);
 /* What a front answers OXA_METADATA_FUNCTION_NAME with, on an instance whose
  * extension this host serves. XR_ERROR_API_VERSION_UNSUPPORTED, and NULL: no such version. */
 XrResult oxa_host_metadata(uint32_t version, const OxaToolMetadataInterface** metadata);
-
-/* The calls that wait for the main thread of any host of this library. A front
- * for which a host is not at hand looks here first: 0, and no hook has work. */
-extern atomic_uint oxa_main_calls_waiting;
 
 /* The front's hooks for main-thread tools. All return at once on any thread but
  * the main one, and inside a tool; with nothing queued they cost an atomic load. */

@@ -11,8 +11,8 @@
  * The functions in OXA_LAYER_FUNCTIONS are the only ones that it comes in
  * between; of all others the app gets the next layer's own pointers, and such a
  * call costs nothing. The two that a frame loop makes, xrPollEvent and
- * xrWaitFrame, take no lock while no call waits for the main thread: they look
- * their instance up in a table of atomics. */
+ * xrWaitFrame, take no lock while no call waits for the main thread: the table
+ * of instances is one of atomics. */
 #ifndef OPENXR_AGENTIC_LAYER_H_
 #define OPENXR_AGENTIC_LAYER_H_ 1
 
@@ -32,9 +32,11 @@
     entry(xrPollEvent) entry(xrWaitFrame) entry(xrCreateSession) entry(xrDestroySession) entry(xrBeginSession) \
         entry(xrEndSession) entry(xrDestroyInstance)
 
-/* Never freed, but used again: whoever comes too late finds another handle in it. */
+/* Never freed, but used again: whoever comes too late finds another handle in it.
+ * What a poll needs is in one cache line. */
 typedef struct OxaLayerInstance {
     _Alignas(64) atomic_ullong handle; /* 0: cannot be found */
+    atomic_uint main_waiting;          /* the host's, of its calls */
     /* What is below; NULL where it is missing. */
     struct {
 #define OXA_DECLARE_NEXT(name) PFN_##name name;
@@ -49,8 +51,18 @@ typedef struct OxaLayerInstance {
     atomic_int destroying;
 } OxaLayerInstance;
 
+extern OxaLayerInstance oxa_layer_instances[OXA_LAYER_MOST_INSTANCES];
+
+/* In the places behind the first. */
+OxaLayerInstance* oxa_layer_find_further(XrInstance handle);
+
 /* NULL: no living instance has that handle. */
-OxaLayerInstance* oxa_layer_find(XrInstance handle);
+static inline OxaLayerInstance* oxa_layer_find(XrInstance handle) {
+    OxaLayerInstance* first = &oxa_layer_instances[0]; /* with one loader, it is in no other place */
+    const uint64_t number = atomic_load_explicit(&first->handle, memory_order_acquire);
+    return number != 0 && number == OXA_HANDLE_NUMBER(handle) ? first : oxa_layer_find_further(handle);
+}
+
 /* The sessions of an instance that is gone. */
 void oxa_layer_forget_sessions(const OxaLayerInstance* instance);
 

@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the table: atomics only, since every frame looks things up in it */
+/* ---- the table */
 
-static OxaLayerInstance instances[OXA_LAYER_MOST_INSTANCES];
+OxaLayerInstance oxa_layer_instances[OXA_LAYER_MOST_INSTANCES];
 
-OxaLayerInstance* oxa_layer_find(XrInstance handle) {
-    const uint64_t number = OXA_HANDLE_NUMBER(handle);
-    for (size_t i = 0; number != 0 && i < OXA_LAYER_MOST_INSTANCES; ++i) {
-        if (atomic_load_explicit(&instances[i].handle, memory_order_acquire) == number) return &instances[i];
+OxaLayerInstance* oxa_layer_find_further(XrInstance handle) {
+    for (size_t i = 1; handle != XR_NULL_HANDLE && i < OXA_LAYER_MOST_INSTANCES; ++i) {
+        OxaLayerInstance* instance = &oxa_layer_instances[i];
+        if (atomic_load_explicit(&instance->handle, memory_order_acquire) == OXA_HANDLE_NUMBER(handle)) return instance;
     }
     return NULL;
 }
 
 static OxaLayerInstance* take_place(void) {
     for (size_t i = 0; i < OXA_LAYER_MOST_INSTANCES; ++i) {
-        if (!atomic_exchange(&instances[i].taken, 1)) return &instances[i];
+        if (!atomic_exchange(&oxa_layer_instances[i].taken, 1)) return &oxa_layer_instances[i];
     }
     return NULL;
 }
@@ -154,7 +154,8 @@ XrResult XRAPI_CALL oxa_layer_create_instance(const XrInstanceCreateInfo* info, 
         const OxaHostInfo host_info = {.instance = *handle,
                                        .application_name = info->applicationInfo.applicationName,
                                        .front = OXA_LAYER_FRONT,
-                                       .serves = 1};
+                                       .serves = 1,
+                                       .main_waiting = &instance->main_waiting};
         instance->host = oxa_host_create(&host_info);
         if (instance->host == NULL) {
             if (instance->next.xrDestroyInstance != NULL) instance->next.xrDestroyInstance(*handle);

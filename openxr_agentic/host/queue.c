@@ -39,7 +39,7 @@ void oxa_queue_run_until(OxaHost* host, OxaCall* wanted) {
 
 /* A forked child has a copy of the queue, but the calls are its parent's. */
 static int something_to_run(OxaHost* host) {
-    return atomic_load(&host->main_waiting) > 0 && !oxa_inside_tool() && oxa_process_id() == host->process;
+    return atomic_load(host->main_waiting) > 0 && !oxa_inside_tool() && oxa_process_id() == host->process;
 }
 
 void oxa_host_wait_frame(OxaHost* host) {

@@ -291,11 +291,17 @@ static void an_app_may_frame_and_poll_on_different_threads(void) {
     host_control()->reset();
 }
 
-#define RUN_OVER(test)                                    \
-    do {                                                  \
-        reset_below();                                    \
-        RUN(test);                                        \
-        CHECK(atomic_load(&oxa_main_calls_waiting) == 0); \
+static int all_quiet(void) {
+    unsigned waiting = 0;
+    for (size_t i = 0; i < OXA_LAYER_MOST_INSTANCES; ++i) waiting += atomic_load(&oxa_layer_instances[i].main_waiting);
+    return waiting == 0;
+}
+
+#define RUN_OVER(test)      \
+    do {                    \
+        reset_below();      \
+        RUN(test);          \
+        CHECK(all_quiet()); \
     } while (0)
 
 int main(void) {
