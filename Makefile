@@ -1,5 +1,5 @@
 # Every target makes the virtual environment that it needs; see tools/setup-venv.
-.PHONY: demo test lint sanitize bench conformance clean
+.PHONY: demo test test-real lint sanitize bench conformance clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -11,6 +11,7 @@ MCP1_INSTALLED := $(VENV)-mcp1/.installed
 help:
 	@echo "make demo      an agent calls an example app's tools; no headset needed"
 	@echo "make test      run the tests"
+	@echo "make test-real run those that need a real OpenXR runtime, on the one that is active"
 	@echo "make lint      ruff, mypy, clang-format, and every C file with all warnings as errors"
 	@echo "make sanitize  10 million random call sequences under ASan and UBSan, and threads under TSan"
 	@echo "make bench     run the benchmarks"
@@ -33,6 +34,9 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED) $(MCP1_INSTALLED)
 	OPENXR_AGENTIC_TEST_MCP1=$(VENV)-mcp1/bin/python $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-real: $(INSTALLED)
+	$(BIN)/python -m pytest -m real tests/test_real_runtime.py $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lint

@@ -1,14 +1,13 @@
 """A headless app, run by tests of the API layer; an agent on another of its threads calls its tool.
 
-    python layer_app.py LIBRARY [LAYER]
-
 Twice over, on one instance after the other: prints the agent's answer, and which host has the process's
-channel, if there is one. LIBRARY is of the host that is expected to serve; LAYER is enabled by the app itself.
+channel where one was asked for.
 """
 
+import argparse
 import asyncio
+import contextlib
 import os
-import sys
 import threading
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from openxr_agentic.host import control
 from openxr_agentic.host.channel import ChannelClient, find_apps
 
 
-async def host_of_channel() -> str:
+async def host_of_channel():
     (app,) = find_apps()
     client = await ChannelClient.connect(app.path)
     try:
@@ -29,31 +28,44 @@ async def host_of_channel() -> str:
         await client.close()
 
 
-def main(library: str, *layers: str) -> None:
-    host = control.load(Path(library))
-    for _ in range(2):
-        info = xr.InstanceCreateInfo(
-            enabled_extension_names=[xr.MND_HEADLESS_EXTENSION_NAME, agentic.EXTENSION_NAME],
-            enabled_api_layer_names=list(layers),
-        )
-        instance = xr.create_instance(info)
-        with agentic.AgenticExtension(instance) as extension:
-            extension.register_tool("MyApp_echo", "Echoes.", [], lambda arguments: arguments)
-            stop = threading.Event()
+def run_until(stop, instance, session):
+    if session:
+        for _frame in frames(instance, stop):
+            pass
+        return
+    while not stop.wait(0.001):
+        with contextlib.suppress(xr.EventUnavailable):
+            xr.poll_event(instance)
 
-            def agent(stop: threading.Event = stop) -> None:
-                print("answer", host.call("MyApp_echo", '{"a":1}', timeout=60).text)
+
+def use_instance(host, options):
+    extensions = [agentic.EXTENSION_NAME, *([] if options.no_session else [xr.MND_HEADLESS_EXTENSION_NAME])]
+    info = xr.InstanceCreateInfo(enabled_extension_names=extensions, enabled_api_layer_names=options.layer)
+    instance = xr.create_instance(info)
+    with agentic.AgenticExtension(instance) as extension:
+        extension.register_tool("MyApp_echo", "Echoes.", [], lambda arguments: arguments)
+        stop = threading.Event()
+
+        def agent():
+            try:
+                print("answer", host.call("MyApp_echo", '{"a":1}', timeout=30).text)
+            finally:
                 stop.set()
 
-            thread = threading.Thread(target=agent)
-            thread.start()
-            for _frame in frames(instance, stop):
-                pass
-            thread.join()
-        if "OPENXR_AGENTIC_CHANNEL" in os.environ:
-            print("channel", asyncio.run(host_of_channel()))
-        xr.destroy_instance(instance)
+        thread = threading.Thread(target=agent)
+        thread.start()
+        run_until(stop, instance, not options.no_session)
+        thread.join()
+    if "OPENXR_AGENTIC_CHANNEL" in os.environ:
+        print("channel", asyncio.run(host_of_channel()))
+    xr.destroy_instance(instance)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library", type=Path, help="of the host that is expected to serve")
+    parser.add_argument("--layer", action="append", default=[], help="a layer that the app itself enables")
+    parser.add_argument("--no-session", action="store_true", help="only an instance")
+    arguments = parser.parse_args()
+    for _ in range(2):
+        use_instance(control.load(arguments.library), arguments)

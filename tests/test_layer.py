@@ -1,23 +1,17 @@
 """The API layer: by itself in C, through the Khronos loader, and beside the layers that others use."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import host_programs
 import pytest
+from layer_harness import ANSWERS, API_DUMP, CORE_VALIDATION, khronos_layers, over_mock, run
 
-from openxr_agentic.host import LAYER_NAME, layer_library_path, layer_manifest_path, library_path, manifest_path
+from openxr_agentic.host import LAYER_NAME, layer_library_path, layer_manifest_path, library_path
 
 PATIENCE = "-DOXA_DESTROY_PATIENCE_NS=200000000"
-APP = Path(__file__).resolve().with_name("layer_app.py")
-ANSWERS = ['answer {"a":1}'] * 2
-CORE_VALIDATION = "XR_APILAYER_LUNARG_core_validation"
-API_DUMP = "XR_APILAYER_LUNARG_api_dump"
 
 
 @pytest.mark.timeout(300)
@@ -37,28 +31,8 @@ def test_no_lock_is_taken_while_the_queue_is_empty():
 # ---- through the Khronos loader
 
 
-def environment(*layers, folders=(), mock_offers=False, **more):
-    """An environment with the mock runtime, and with these layers enabled from top to bottom."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("XR_", "XDG_", "OPENXR_"))}
-    return {
-        **kept,
-        "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
-        "XR_RUNTIME_JSON": str(manifest_path()),
-        "OPENXR_AGENTIC_MOCK_EXTENSION": str(int(mock_offers)),
-        "XR_API_LAYER_PATH": os.pathsep.join(map(str, folders or [layer_manifest_path().parent])),
-        "XR_ENABLE_API_LAYERS": os.pathsep.join(layers or [LAYER_NAME]),
-        **more,
-    }
-
-
-def run(env, *arguments):
-    pytest.importorskip("xr", exc_type=Exception)
-    command = [sys.executable, APP, *(arguments or [layer_library_path()])]
-    return subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=100)
-
-
 def test_an_app_finds_the_layer_by_the_loaders_variables_alone():
-    done = run(environment())
+    done = run(over_mock(), layer_library_path())
     assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, ANSWERS, "")
 
 
@@ -66,14 +40,14 @@ def test_it_works_under_a_folder_with_accents_cjk_and_a_space(tmp_path):
     folder = tmp_path / "é 層" / "api_layers"
     shutil.copytree(layer_manifest_path().parent, folder)
     library = shutil.copy(layer_library_path(), folder.parent)
-    done = run(environment(folders=[folder]), library)
+    done = run(over_mock(folders=[folder]), library)
     assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, ANSWERS, "")
 
 
 def test_an_app_may_enable_the_layer_itself():
-    env = environment()
+    env = over_mock()
     del env["XR_ENABLE_API_LAYERS"]
-    done = run(env, layer_library_path(), LAYER_NAME)
+    done = run(env, layer_library_path(), "--layer", LAYER_NAME)
     assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, ANSWERS, "")
 
 
@@ -83,21 +57,15 @@ def test_installed_as_an_implicit_layer_it_is_there_unless_its_variable_disables
     manifest = json.loads(layer_manifest_path().read_text(encoding="utf-8"))
     manifest["api_layer"]["library_path"] = str(layer_library_path())
     (folder / "layer.json").write_text(json.dumps(manifest), encoding="utf-8")
-    env = environment(XDG_DATA_HOME=str(tmp_path))
+    env = over_mock(XDG_DATA_HOME=str(tmp_path))
     del env["XR_API_LAYER_PATH"], env["XR_ENABLE_API_LAYERS"]
-    assert run(env).stdout.splitlines() == ANSWERS
-    disabled = run({**env, manifest["api_layer"]["disable_environment"]: "1"})
+    assert run(env, layer_library_path()).stdout.splitlines() == ANSWERS
+    disabled = run({**env, manifest["api_layer"]["disable_environment"]: "1"}, layer_library_path())
     assert "xr.exception.ExtensionNotPresentError" in disabled.stderr
 
 
 @pytest.mark.parametrize("order", ["above", "below", "between"])
 def test_core_validation_has_no_complaint_and_the_extension_goes_no_further_down(order, tmp_path):
-    xr = pytest.importorskip("xr", exc_type=Exception)
-    from xr.platform_folder import platform_folder
-
-    khronos = Path(xr.__file__).parent / "api_layer" / platform_folder()[0]
-    if not (khronos / "XrApiLayer_core_validation.json").is_file():
-        pytest.skip("pyopenxr brings no core_validation for this platform")
     layers = {
         "above": [LAYER_NAME, CORE_VALIDATION, API_DUMP],
         "below": [CORE_VALIDATION, API_DUMP, LAYER_NAME],
@@ -105,14 +73,15 @@ def test_core_validation_has_no_complaint_and_the_extension_goes_no_further_down
     }[order]
     complaints, dump = tmp_path / "complaints", tmp_path / "dump"
     done = run(
-        environment(
+        over_mock(
             *layers,
-            folders=[layer_manifest_path().parent, khronos],
+            folders=[layer_manifest_path().parent, khronos_layers()],
             XR_CORE_VALIDATION_EXPORT_TYPE="text",
             XR_CORE_VALIDATION_FILE_NAME=str(complaints),
             XR_API_DUMP_EXPORT_TYPE="text",
             XR_API_DUMP_FILE_NAME=str(dump),
-        )
+        ),
+        layer_library_path(),
     )
     answers = [line for line in done.stdout.splitlines() if line.startswith("answer")]
     assert (done.returncode, answers) == (0, ANSWERS), done.stderr
@@ -127,13 +96,13 @@ def test_core_validation_has_no_complaint_and_the_extension_goes_no_further_down
 
 
 def test_over_a_runtime_that_has_the_extension_the_layer_is_not_there():
-    done = run(environment(mock_offers=True), library_path())
+    done = run(over_mock(offers=True), library_path())
     assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, ANSWERS, "")
 
 
 @pytest.mark.parametrize("mock_offers", [True, False])
 def test_the_processs_channel_is_the_serving_hosts(mock_offers, tmp_path):
-    env = environment(mock_offers=mock_offers, OPENXR_AGENTIC_CHANNEL="1", XDG_RUNTIME_DIR=str(tmp_path))
+    env = over_mock(offers=mock_offers, OPENXR_AGENTIC_CHANNEL="1", XDG_RUNTIME_DIR=str(tmp_path))
     done = run(env, library_path() if mock_offers else layer_library_path())
     host = "mock runtime" if mock_offers else "API layer"
     assert [line for line in done.stdout.splitlines() if line not in ANSWERS] == [f"channel {host} 0.1.0"] * 2
