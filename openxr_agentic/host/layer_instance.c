@@ -57,9 +57,24 @@ static int runtime_may_offer(PFN_xrGetInstanceProcAddr get_instance_proc_addr) {
     return offers;
 }
 
-/* What a layer below offers is in its manifest, which only the loader reads. */
+/* Khronos' own layers watch, and provide nothing. */
+static int only_watches(const char* layer_name) {
+    static const char* const families[] = {"XR_APILAYER_LUNARG_", "XR_APILAYER_KHRONOS_"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; ++i) {
+        if (strncmp(layer_name, families[i], strlen(families[i])) == 0) return 1;
+    }
+    return 0;
+}
+
+/* 0: surely nobody provides the extension. What a layer offers is in its manifest,
+ * which only the loader reads; so another layer has to be asked by trying. */
 static int may_be_below(const XrApiLayerNextInfo* next) {
-    return next->next != NULL || runtime_may_offer(next->nextGetInstanceProcAddr);
+    const XrApiLayerNextInfo* lowest = next;
+    while (lowest->next != NULL) {
+        lowest = lowest->next;
+        if (!only_watches(lowest->layerName)) return 1;
+    }
+    return runtime_may_offer(lowest->nextGetInstanceProcAddr);
 }
 
 static int is_provided(PFN_xrGetInstanceProcAddr get_instance_proc_addr, XrInstance handle) {
@@ -101,11 +116,12 @@ static XrResult create(const XrInstanceCreateInfo* info, const XrApiLayerCreateI
     if (!is_enabled(info)) return create_below(info, layer_info, handle);
     if (may_be_below(next)) {
         XrResult result = create_below(info, layer_info, handle);
-        if (result != XR_ERROR_EXTENSION_NOT_PRESENT) {
+        if (XR_SUCCEEDED(result)) {
             /* A runtime that takes any name provides nothing by that. */
-            *serves = XR_SUCCEEDED(result) && !is_provided(next->nextGetInstanceProcAddr, *handle);
+            *serves = !is_provided(next->nextGetInstanceProcAddr, *handle);
             return result;
         }
+        /* XR_ERROR_EXTENSION_NOT_PRESENT, or whatever a layer in between made of it. */
     }
     *serves = 1;
     return create_without_extension(info, layer_info, handle);

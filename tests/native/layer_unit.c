@@ -111,8 +111,17 @@ static void a_lower_layer_that_takes_the_extension_is_left_alone(void) {
 static void a_lower_layer_that_does_not_know_the_extension_gets_none(void) {
     const XrInstanceCreateInfo info = app_info(3);
     XrInstance instance;
-    CHECK(create_over("XR_APILAYER_LUNARG_core_validation", &info, &instance) == XR_SUCCESS);
+    CHECK(create_over("XR_APILAYER_OTHER", &info, &instance) == XR_SUCCESS);
     CHECK(below.creations == 2 && below.entry_was_null && below.copy.enabledExtensionCount == 2);
+    CHECK(look_up(instance, OXA_REGISTER_FUNCTION_NAME) != NULL);
+    CHECK(destroy(instance) == XR_SUCCESS);
+}
+
+static void a_lower_layer_that_only_watches_never_sees_the_extension(void) {
+    const XrInstanceCreateInfo info = app_info(3);
+    XrInstance instance;
+    CHECK(create_over("XR_APILAYER_LUNARG_core_validation", &info, &instance) == XR_SUCCESS);
+    CHECK(below.creations == 1 && below.copy.enabledExtensionCount == 2);
     CHECK(look_up(instance, OXA_REGISTER_FUNCTION_NAME) != NULL);
     CHECK(destroy(instance) == XR_SUCCESS);
 }
@@ -128,14 +137,20 @@ static void a_runtime_that_takes_any_name_does_not_provide_the_extension_by_that
     CHECK(destroy(instance) == XR_SUCCESS);
 }
 
-static void another_failure_of_those_below_is_the_apps_and_is_not_tried_again(void) {
+static void a_runtime_behind_a_layer_that_only_watches_is_asked(void) {
+    below.lists = 1;
+    a_host_below_has_the_whole_instance("XR_APILAYER_KHRONOS_best_practices_validation");
+}
+
+static void another_failure_of_those_below_is_the_apps(void) {
     const XrInstanceCreateInfo info = app_info(3);
     XrInstance instance;
     below.fails_create = XR_ERROR_RUNTIME_FAILURE;
     for (int i = 0; i < 2 * OXA_LAYER_MOST_INSTANCES; ++i) {
-        CHECK(create_over("XR_APILAYER_OTHER", &info, &instance) == XR_ERROR_RUNTIME_FAILURE);
+        CHECK(create_over(NULL, &info, &instance) == XR_ERROR_RUNTIME_FAILURE);
     }
     CHECK(below.creations == 2 * OXA_LAYER_MOST_INSTANCES);
+    CHECK(create_over("XR_APILAYER_OTHER", &info, &instance) == XR_ERROR_RUNTIME_FAILURE);
     below.fails_create = XR_SUCCESS;
     CHECK(destroy(serve()) == XR_SUCCESS); /* no place was lost */
 }
@@ -315,7 +330,9 @@ int main(void) {
     RUN_OVER(a_lower_layer_that_takes_the_extension_is_left_alone);
     RUN_OVER(a_lower_layer_that_does_not_know_the_extension_gets_none);
     RUN_OVER(a_runtime_that_takes_any_name_does_not_provide_the_extension_by_that);
-    RUN_OVER(another_failure_of_those_below_is_the_apps_and_is_not_tried_again);
+    RUN_OVER(a_lower_layer_that_only_watches_never_sees_the_extension);
+    RUN_OVER(a_runtime_behind_a_layer_that_only_watches_is_asked);
+    RUN_OVER(another_failure_of_those_below_is_the_apps);
     RUN_OVER(a_failed_destruction_can_be_tried_again);
     RUN_OVER(instances_at_once_are_bounded_and_their_places_are_used_again);
     RUN_OVER(sessions_are_bounded_and_go_with_their_instance);
