@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openxr_agentic.host import library_path
+from openxr_agentic.host import layer_library_path, library_path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path(__file__).resolve().parent / "native" / "c_app.c"
@@ -38,14 +38,19 @@ def test_a_c_app_offers_tools_and_an_agent_calls_them(app):
     assert run.stdout.endswith("all right\n")
 
 
-def test_the_library_needs_no_python():
-    dynamic = subprocess.run(["readelf", "-dW", library_path()], capture_output=True, text=True, check=True).stdout
-    symbols = subprocess.run(["nm", "-D", library_path()], capture_output=True, text=True, check=True).stdout
+each_library = pytest.mark.parametrize("library", [library_path(), layer_library_path()], ids=["mock", "layer"])
+
+
+@each_library
+def test_the_library_needs_no_python(library):
+    dynamic = subprocess.run(["readelf", "-dW", library], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
     assert "python" not in dynamic.lower()
     assert not re.search(r"\b_?Py\w", symbols)
 
 
-def test_the_library_stays_in_memory_when_the_loader_closes_it():
+@each_library
+def test_the_library_stays_in_memory_when_the_loader_closes_it(library):
     # Its threads and Python's own handle need it after xrDestroyInstance.
-    dynamic = subprocess.run(["readelf", "-dW", library_path()], capture_output=True, text=True, check=True).stdout
+    dynamic = subprocess.run(["readelf", "-dW", library], capture_output=True, text=True, check=True).stdout
     assert "NODELETE" in dynamic

@@ -13,7 +13,14 @@ import pytest
 
 import openxr_agentic.host
 from openxr_agentic.errors import NativeBuildMissingError, ResultError
-from openxr_agentic.host import control, library_path, manifest_path
+from openxr_agentic.host import (
+    LAYER_NAME,
+    control,
+    layer_library_path,
+    layer_manifest_path,
+    library_path,
+    manifest_path,
+)
 from openxr_agentic.host.frames import (
     CallStatus,
     FrameError,
@@ -23,7 +30,7 @@ from openxr_agentic.host.frames import (
     encode,
     encode_call,
 )
-from openxr_agentic.host.manifests import runtime_manifest
+from openxr_agentic.host.manifests import layer_manifest, runtime_manifest
 
 HEADER = Path(__file__).resolve().parent.parent / "native_headers" / "openxr_agentic" / "host_control.h"
 
@@ -36,6 +43,32 @@ def test_the_manifest_names_the_library_beside_it():
     assert manifest["file_format_version"] == "1.0.0"
 
 
+def test_the_layers_manifest_names_its_library_and_what_it_provides():
+    manifest = json.loads(layer_manifest_path().read_bytes().decode("utf-8"))
+    layer = manifest["api_layer"]
+    assert (layer_manifest_path().parent / layer["library_path"]).samefile(layer_library_path())
+    assert layer["name"] == LAYER_NAME
+    assert [extension["name"] for extension in layer["instance_extensions"]] == ["XR_METAX1_agentic_external_tool"]
+    assert layer["disable_environment"]
+    assert manifest["file_format_version"] == "1.0.0"
+
+
+def test_the_layers_manifest_is_alone_in_its_folder():
+    # The loader takes every JSON file in a folder of XR_API_LAYER_PATH for the manifest of a layer.
+    assert [path.name for path in layer_manifest_path().parent.iterdir()] == [layer_manifest_path().name]
+
+
+def test_the_layers_name_is_that_of_its_c_code():
+    text = Path(openxr_agentic.host.__file__).with_name("layer.h").read_text(encoding="utf-8")
+    assert f'#define OXA_LAYER_NAME "{LAYER_NAME}"' in text
+
+
+def test_the_layers_manifest_has_the_functions_name_of_the_header_that_it_is_built_with():
+    (extension,) = json.loads(layer_manifest("lib.so", suffix="META"))["api_layer"]["instance_extensions"]
+    assert extension["name"] == "XR_METAX1_agentic_external_tool"  # documented: the suffix is that of the C names
+    assert extension["entrypoints"] == ["xrAgenticRegisterExternalToolMETA"]
+
+
 def test_the_build_can_make_the_manifest_without_the_package():
     module = runpy.run_path(str(Path(openxr_agentic.host.__file__).with_name("manifests.py")))
     text = module["runtime_manifest"]("libé.so")
@@ -44,12 +77,13 @@ def test_the_build_can_make_the_manifest_without_the_package():
 
 
 @pytest.mark.parametrize("name", ["", "folder/lib.so", "folder\\lib.dll"])
-def test_a_manifest_takes_only_a_bare_file_name(name):
+@pytest.mark.parametrize("make", [runtime_manifest, layer_manifest])
+def test_a_manifest_takes_only_a_bare_file_name(make, name):
     with pytest.raises(ValueError, match="bare file name"):
-        runtime_manifest(name)
+        make(name)
 
 
-@pytest.mark.parametrize("get", [library_path, manifest_path, control.load])
+@pytest.mark.parametrize("get", [library_path, manifest_path, layer_library_path, layer_manifest_path, control.load])
 def test_a_missing_build_says_how_to_build(get, tmp_path, monkeypatch):
     monkeypatch.setattr(openxr_agentic.host, "__file__", str(tmp_path / "__init__.py"))
     with pytest.raises(NativeBuildMissingError, match="pip install"):

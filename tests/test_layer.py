@@ -28,6 +28,14 @@ def test_no_lock_is_taken_while_the_queue_is_empty():
     assert run.stdout == "0 locks with an empty queue\nsome with a call\n"
 
 
+def test_the_library_exports_two_functions_and_nothing_else():
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", layer_library_path()], capture_output=True, text=True, check=True
+    )
+    names = {line.split()[-1] for line in listed.stdout.splitlines()}
+    assert names == {"xrNegotiateLoaderApiLayerInterface", "oxaGetHostControl"}
+
+
 # ---- through the Khronos loader
 
 

@@ -37,7 +37,7 @@ def layer_manifest(library_name: str, *, suffix: str = "METAX1") -> str:
 
     Args:
         library_name: The library's file name, without a folder.
-        suffix: Of the extension's names in the header that the library is built with.
+        suffix: Of the extension's function in the header that the library is built with: METAX1 or META.
 
     Returns:
         JSON text, as of `runtime_manifest`.
@@ -46,7 +46,7 @@ def layer_manifest(library_name: str, *, suffix: str = "METAX1") -> str:
         ValueError: The name holds a folder.
     """
     extension = {
-        "name": f"XR_{suffix}_agentic_external_tool",
+        "name": "XR_METAX1_agentic_external_tool",
         "extension_version": "1",
         "entrypoints": [f"xrAgenticRegisterExternalTool{suffix}"],
     }
