@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     Name = TypeVar("Name", str, bytes)
 
 
+_HOW_TO_HAVE_IT = (
+    "Meta ships it in an API layer: enable that layer. Or run the app with this package's layer over the runtime: "
+    "openxr-agentic run --layer -- python app.py; or on its mock runtime: openxr-agentic run -- python app.py"
+)
+
+
 def extension_name() -> str:
     """Return the extension's name, as the header that the package was built with has it."""
     from openxr_agentic._native import ffi, lib
@@ -55,8 +61,7 @@ def require_extension() -> None:
     if extension_name() not in loader.instance_extensions(loader.load().get_instance_proc_addr):
         how, _ = loader.active_runtime()
         raise ExtensionNotAvailableError(
-            f"The active OpenXR runtime does not offer {extension_name()} ({how}). Meta ships it in an API layer: "
-            "enable that layer, or run the app on this package's mock runtime: openxr-agentic run -- python app.py"
+            f"The active OpenXR runtime does not offer {extension_name()} ({how}). {_HOW_TO_HAVE_IT}"
         )
 
 
@@ -130,7 +135,4 @@ def not_enabled_error(get_instance_proc_addr: int, instance: int, said: str) -> 
             "was left out, with a warning, because the runtime that was active then did not offer it. Call "
             "enable_extension just before create_instance; in a test, inside the MockRuntime block."
         )
-    return ExtensionNotAvailableError(
-        f"{runtime} does not offer {extension_name()} ({said}). Meta ships it in an API layer: enable that layer, "
-        "or run the app on this package's mock runtime: openxr-agentic run -- python app.py"
-    )
+    return ExtensionNotAvailableError(f"{runtime} does not offer {extension_name()} ({said}). {_HOW_TO_HAVE_IT}")

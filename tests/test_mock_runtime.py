@@ -14,6 +14,7 @@ import openxr_agentic as agentic
 from openxr_agentic import host, loader
 from openxr_agentic.host.frames import CallStatus
 from openxr_agentic.testing import MockCallError, MockRuntime, MockRuntimeError
+from openxr_agentic.testing.variables import ChangedVariables
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -31,6 +32,35 @@ def test_the_environment_is_set_inside_and_restored_behind(monkeypatch):
     with MockRuntime():
         pass
     assert "XR_RUNTIME_JSON" not in os.environ
+
+
+def test_with_the_layer_the_users_own_layers_stay_behind_it_and_all_is_restored(monkeypatch, tmp_path):
+    monkeypatch.delenv("XR_ENABLE_API_LAYERS", raising=False)
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(tmp_path))
+    before = dict(os.environ)
+    with MockRuntime(layer=True):
+        assert os.environ["XR_ENABLE_API_LAYERS"] == host.LAYER_NAME
+        assert os.environ["XR_API_LAYER_PATH"] == f"{host.layer_manifest_path().parent}{os.pathsep}{tmp_path}"
+        assert agentic.EXTENSION_NAME in offered()
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "/of-xr"), ("/own", f"/own{os.pathsep}/of-xr")])
+def test_what_others_append_to_a_variable_meanwhile_stays(monkeypatch, before, after):
+    # As `import xr` does, once in a process.
+    if before is None:
+        monkeypatch.delenv("XR_API_LAYER_PATH", raising=False)
+    else:
+        monkeypatch.setenv("XR_API_LAYER_PATH", before)
+    changed = ChangedVariables({"XR_API_LAYER_PATH": f"/ours{os.pathsep}{before or '/default'}"})
+    os.environ["XR_API_LAYER_PATH"] += f"{os.pathsep}/of-xr"
+    changed.restore()
+    assert os.environ["XR_API_LAYER_PATH"] == after
+
+
+def test_the_layer_always_offers_the_extension():
+    with pytest.raises(ValueError, match="contradicts"):
+        MockRuntime(layer=True, extension=False)
 
 
 def test_the_environment_is_restored_when_the_block_raises(monkeypatch):
