@@ -19,6 +19,7 @@
 #include "host.h"
 
 #include <openxr_agentic/loader_negotiation.h>
+#include <stddef.h>
 
 #define OXA_LAYER_NAME "XR_APILAYER_NOVENDOR_openxr_agentic"
 #define OXA_LAYER_FRONT "API layer 0.1.0"
@@ -50,6 +51,7 @@ typedef struct OxaLayerInstance {
     atomic_int taken;               /* the place is in use */
     atomic_int destroying;
 } OxaLayerInstance;
+_Static_assert(offsetof(OxaLayerInstance, next.xrWaitFrame) < 64, "a poll and a frame touch one cache line");
 
 extern OxaLayerInstance oxa_layer_instances[OXA_LAYER_MOST_INSTANCES];
 

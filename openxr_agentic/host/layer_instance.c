@@ -166,6 +166,7 @@ XrResult XRAPI_CALL oxa_layer_create_instance(const XrInstanceCreateInfo* info, 
     instance->host = NULL;
     atomic_store(&instance->destroying, 0);
     atomic_store(&instance->display_period_ns, 0);
+    atomic_store(&instance->main_waiting, 0); /* a forked child has what was counted in its parent */
     if (instance->serves) {
         const OxaHostInfo host_info = {.instance = *handle,
                                        .application_name = info->applicationInfo.applicationName,

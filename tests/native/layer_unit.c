@@ -1,6 +1,12 @@
 /* The API layer by itself, over a runtime that records what reaches it. */
 #include "layer_unit.h"
 
+static int all_quiet(void) {
+    unsigned waiting = 0;
+    for (size_t i = 0; i < OXA_LAYER_MOST_INSTANCES; ++i) waiting += atomic_load(&oxa_layer_instances[i].main_waiting);
+    return waiting == 0;
+}
+
 /* ---- negotiation */
 
 static void a_loader_that_speaks_otherwise_is_refused(void) {
@@ -168,6 +174,13 @@ static void a_failed_destruction_can_be_tried_again(void) {
     CHECK(below.destroyed == 1);
 }
 
+static void a_new_instance_has_no_calls_of_an_earlier_one_in_its_place(void) {
+    atomic_store(&oxa_layer_instances[0].main_waiting, 3); /* as in a child that forked while calls waited */
+    XrInstance instance = serve();
+    CHECK(all_quiet());
+    CHECK(destroy(instance) == XR_SUCCESS);
+}
+
 static void instances_at_once_are_bounded_and_their_places_are_used_again(void) {
     const XrInstanceCreateInfo info = app_info(3);
     XrInstance instances[OXA_LAYER_MOST_INSTANCES], one_more;
@@ -306,12 +319,6 @@ static void an_app_may_frame_and_poll_on_different_threads(void) {
     host_control()->reset();
 }
 
-static int all_quiet(void) {
-    unsigned waiting = 0;
-    for (size_t i = 0; i < OXA_LAYER_MOST_INSTANCES; ++i) waiting += atomic_load(&oxa_layer_instances[i].main_waiting);
-    return waiting == 0;
-}
-
 #define RUN_OVER(test)      \
     do {                    \
         reset_below();      \
@@ -334,6 +341,7 @@ int main(void) {
     RUN_OVER(a_runtime_behind_a_layer_that_only_watches_is_asked);
     RUN_OVER(another_failure_of_those_below_is_the_apps);
     RUN_OVER(a_failed_destruction_can_be_tried_again);
+    RUN_OVER(a_new_instance_has_no_calls_of_an_earlier_one_in_its_place);
     RUN_OVER(instances_at_once_are_bounded_and_their_places_are_used_again);
     RUN_OVER(sessions_are_bounded_and_go_with_their_instance);
     RUN_OVER(the_display_period_is_learnt_from_the_runtimes_frames);
