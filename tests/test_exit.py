@@ -75,7 +75,8 @@ def test_a_tool_that_does_not_return_delays_the_exit_by_a_bounded_time():
     assert done.returncode in (0, -6, -11), done  # a thread inside Python at the end is the interpreter's own risk
 
 
-def test_a_forked_child_can_close_and_end_while_the_parent_is_flooded():
+@pytest.mark.fronts("mock", "layer")
+def test_a_forked_child_can_close_and_end_while_the_parent_is_flooded(front):
     program = PROGRAM.format(
         ending="import os, sys\n"
         "for number in range(20):\n"
@@ -87,11 +88,12 @@ def test_a_forked_child_can_close_and_end_while_the_parent_is_flooded():
         "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5\n"
         "print('done')\n"
     ).replace("runtime.flood", "known = runtime.tool('tool')\nruntime.flood")
-    done = run(program)
+    done = run(program, front)
     assert done.stdout == "done\n", done
 
 
-def test_forking_a_process_with_tools_leaves_the_parent_working():
+@pytest.mark.fronts("mock", "layer")
+def test_forking_a_process_with_tools_leaves_the_parent_working(front):
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork here")
     program = PROGRAM.replace('runtime.flood("tool", threads=3)\nwhile ran < 100:\n    pass\n', "").format(
@@ -101,5 +103,5 @@ def test_forking_a_process_with_tools_leaves_the_parent_working():
         "os.waitpid(child, 0)\n"
         "print(runtime.call('tool', '{}'))\n"
     )
-    done = run(program)
+    done = run(program, front)
     assert done.stdout.strip() == "{}", done
