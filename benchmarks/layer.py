@@ -38,7 +38,7 @@ LISTS = Path(__file__).resolve().parents[1] / "native_headers" / "openxr_agentic
 
 CDEF = """
 double warm(uintptr_t function, uintptr_t instance, int32_t calls);
-double cold(uintptr_t function, uintptr_t instance);
+double cold(uintptr_t function, uintptr_t instance, const uintptr_t* functions, int32_t count);
 """
 
 
@@ -64,6 +64,7 @@ def median_of_differences(with_layer: list[float], without: list[float]) -> floa
 
 def measure(native: Any, functions: dict[str, int], instance: int) -> dict[str, float]:
     """Time the functions in turns."""
+    every = native.ffi.new("uintptr_t[]", list(functions.values()))
     warm: dict[str, list[float]] = {name: [] for name in functions}
     cold: dict[str, list[float]] = {name: [] for name in functions}
     order = list(functions)
@@ -73,7 +74,7 @@ def measure(native: Any, functions: dict[str, int], instance: int) -> dict[str, 
             warm[name].append(checked(native.lib.warm(functions[name], instance, CALLS)))
         for _ in range(COLD_SAMPLES_PER_ROUND):
             for name in order:
-                cold[name].append(checked(native.lib.cold(functions[name], instance)))
+                cold[name].append(checked(native.lib.cold(functions[name], instance, every, len(functions))))
     added = median_of_differences(warm["layer"], warm["runtime"])
     return {
         "poll_ratio": 1 + added / statistics.median(warm["runtime"]),
@@ -117,4 +118,4 @@ def main(processes: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 15)
