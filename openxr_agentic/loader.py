@@ -11,11 +11,11 @@ from __future__ import annotations
 import importlib.util
 import operator
 import os
-import struct
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openxr_agentic import architecture
 from openxr_agentic.errors import (
     XR_ERROR_RUNTIME_UNAVAILABLE,
     LoaderNotFoundError,
@@ -24,12 +24,10 @@ from openxr_agentic.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _HANDLES = 2**64
-_ELF_HEAD_BYTES = 20  # up to and with e_machine
-_ELF_MACHINES = {0x03: "x86 (32-bit)", 0x28: "arm (32-bit)", 0x3E: "x86_64", 0xB7: "aarch64"}
-_OWN_MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+SYSTEM_FOLDERS = ("/usr/local/etc", "/etc")  # compiled into the Khronos loader
 
 
 class Loader(NamedTuple):
@@ -74,7 +72,7 @@ def _find() -> Loader:
             library = ctypes.CDLL(path)
             address = ctypes.cast(library.xrGetInstanceProcAddr, ctypes.c_void_p).value
         except (OSError, AttributeError) as error:
-            failures.append(f"{path}: {_wrong_machine(path) or error}")
+            failures.append(f"{path}: {architecture.mismatch(path) or error}")
             continue
         assert address is not None
         return Loader(str(path), library, address)
@@ -127,10 +125,19 @@ def _bundled_names() -> list[str]:
         return ["windows_x86_64/openxr_loader.dll"]
     if hasattr(sys, "getandroidapilevel"):
         return ["android_arm_v8a/libopenxr_loader.so"]
-    machine = _OWN_MACHINES.get(platform.machine().lower())
-    if platform.system() != "Linux" or machine is None:
+    machine = architecture.of_this_python()
+    if platform.system() != "Linux" or machine not in ("x86_64", "aarch64"):
         return []
     return [f"linux_{machine}/libopenxr_loader.so"]
+
+
+def pyopenxr_layers() -> Path | None:
+    """Return the folder of pyopenxr's own API layers, which `import xr` adds to XR_API_LAYER_PATH."""
+    package, names = _pyopenxr_folder(), _bundled_names()
+    if package is None or not names:
+        return None
+    folder = package / "api_layer" / Path(names[0]).parent
+    return folder if folder.is_dir() else None
 
 
 def _why_pyopenxr_fails() -> str:
@@ -142,24 +149,6 @@ def _why_pyopenxr_fails() -> str:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the cause to be quoted
         reason += f", and cannot be imported ({type(error).__name__}: {error})"
     return reason
-
-
-def _wrong_machine(path: str) -> str | None:
-    """Say so when a library is for another processor: dlopen's own message names neither."""
-    import platform
-
-    try:
-        with Path(path).open("rb") as file:
-            header = file.read(_ELF_HEAD_BYTES)
-    except OSError:
-        return None
-    if len(header) < _ELF_HEAD_BYTES or header[:4] != b"\x7fELF":
-        return None
-    little_endian = header[5] == 1
-    (machine,) = struct.unpack_from("<H" if little_endian else ">H", header, _ELF_HEAD_BYTES - 2)
-    found = _ELF_MACHINES.get(machine, f"ELF machine {machine}")
-    needed = _OWN_MACHINES.get(platform.machine().lower(), platform.machine())
-    return None if found == needed else f"it is built for {found}, and this Python needs {needed}"
 
 
 def look_up(get_instance_proc_addr: int, instance: int, name: str) -> tuple[int, int]:
@@ -234,22 +223,27 @@ def active_runtime() -> tuple[str, Path | None]:
     Follows the loader's order on Linux: XR_RUNTIME_JSON, else active_runtime.json in
     the configuration folders. On other systems only the variable is looked at.
     """
-    import platform
-
     chosen = os.environ.get("XR_RUNTIME_JSON")
     if chosen:
         path = Path(chosen)
         return f"XR_RUNTIME_JSON={chosen}", path if _is_file(path) else None
-    # expanduser leaves the "~" where a user has no home, as in some containers.
-    config = [os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")]
-    config += (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
-    architecture = f".{_OWN_MACHINES.get(platform.machine().lower(), platform.machine())}"
-    for folder in [*config, "/usr/local/etc", "/etc"]:
-        for suffix in (architecture, ""):
-            path = Path(folder, "openxr", "1", f"active_runtime{suffix}.json")
-            if _is_file(path):
-                return f"the system's configuration ({path})", path
+    for path in configured_runtimes():
+        if _is_file(path):
+            return f"the system's configuration ({path})", path
     return "XR_RUNTIME_JSON is not set, and the system has no active runtime", None
+
+
+def configured_runtimes(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the files that the loader takes for the active runtime's manifest on Linux: the first that is there."""
+    # expanduser leaves the "~" where a user has no home, as in some containers.
+    folders = [environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")]
+    folders += [entry for entry in (environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":") if entry]
+    folders += SYSTEM_FOLDERS
+    return [
+        Path(folder, "openxr", "1", f"active_runtime{suffix}.json")
+        for folder in folders
+        for suffix in (f".{architecture.of_this_python()}", "")
+    ]
 
 
 def _is_file(path: Path) -> bool:
