@@ -6,6 +6,7 @@ serving/        serve and run
 asking/         apps, tools and call
 demo/           the whole path, with an agent at the other end
 check           a module's tools, before any agent sees them (inspection)
+doctor          what the doctor found, and the unknown numbers
 client_config   config: what to paste into clients
 console         what is printed, and where
 interrupts      Ctrl-C, before a command deals with it itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -157,6 +158,43 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
     from openxr_agentic.cli.demo.show import show
 
     ctx.exit(show(chosen, keep_serving=keep_serving, as_json=as_json))
+
+
+@command.command(
+    epilog="Exit codes: 0 no problem (with --header and --discover: every number was found), 1 otherwise, 2 wrong usage."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
+@click.option(
+    "--header",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="FILE",
+    help="Instead: read the extension's numbers out of Meta's header, and print the settings to keep.",
+)
+@click.option("--discover", is_flag=True, help="Instead: find the numbers by asking a host that refuses ours.")
+@click.option(
+    "--url", help="With --discover: the MCP server that shows the host's tools (Meta's: http://localhost:8720/sse)."
+)
+@click.option("--yes", is_flag=True, help="With --discover: do not ask first.")
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool, header: Path | None, discover: bool, url: str | None, yes: bool) -> None:
+    """Say what is wrong between an app and an agent, and what mends it.
+
+    Examines Python and this package, OpenXR's loader, runtime and API layers,
+    who offers the extension, its numbers, the port and the control channel, in
+    the environment that it is started in. To examine that of an app:
+    openxr-agentic run -- openxr-agentic doctor
+    """
+    if sum((as_json, header is not None, discover)) > 1:
+        raise click.UsageError("--json, --header and --discover cannot be given together.")
+    if not discover and (url is not None or yes):
+        raise click.UsageError("--url and --yes go with --discover.")
+    from openxr_agentic.cli import doctor as printer
+
+    if header is not None:
+        ctx.exit(printer.show_header(header))
+    if discover:
+        ctx.exit(printer.discover(url, confirmed=yes))
+    ctx.exit(printer.examine(as_json=as_json))
 
 
 for _command in COMMANDS:

@@ -1,0 +1,164 @@
+"""``openxr-agentic doctor``: what the doctor found, in lines or as JSON, and the unknown numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from openxr_agentic import __version__, doctor
+from openxr_agentic.cli.console import stderr_console, stdout_console
+from openxr_agentic.doctor.findings import Severity
+from openxr_agentic.errors import AgenticError
+from openxr_agentic.header_numbers import NAMES, NUMBERS_VARIABLE, numbers_in_force
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from openxr_agentic.doctor.findings import Finding
+
+_MARKS = {
+    Severity.OK: ("green", "ok"),
+    Severity.HINT: ("cyan", "hint"),
+    Severity.WARNING: ("yellow", "warning"),
+    Severity.PROBLEM: ("bold red", "PROBLEM"),
+}
+_TITLES = {
+    "installation": "Installation",
+    "environment": "Environment",
+    "loader": "OpenXR loader",
+    "runtime": "Active runtime",
+    "layers": "API layers",
+    "offer": "The extension",
+    "numbers": "The extension's numbers",
+    "serving": "Agent's end",
+}
+_WIDTH = max(len(word) for _, word in _MARKS.values())
+
+DISCOVERY = """\
+doctor --discover registers tools on trial with the active OpenXR host, in a process of its own that ends afterwards:
+up to some 50,000 registrations, nearly all of which the host refuses, and a few dozen calls of those that it accepts.
+It needs no headset on a head, but it does start the runtime, and an agent that is connected meanwhile sees the trial
+tools come and go. It takes seconds, and changes nothing on disk."""
+
+
+def examine(*, as_json: bool) -> int:
+    """Print every finding as it is found, and return the exit code: 1 when there is a problem."""
+    findings = []
+    section = ""
+    console = stdout_console()
+    for finding in doctor.examine():
+        findings.append(finding)
+        if as_json:
+            continue
+        if finding.section != section:
+            section = finding.section
+            console.print(f"\n[bold]{_TITLES.get(section, section)}[/]")
+        _show(finding)
+    counts = {kind.value: sum(finding.severity is kind for finding in findings) for kind in Severity}
+    if as_json:
+        listed = [finding.as_json() for finding in findings]
+        click.echo(json.dumps({"version": __version__, "counts": counts, "findings": listed}, indent=2))
+    else:
+        console.print(f"\n{_summary(counts)}")
+    return 1 if counts[Severity.PROBLEM.value] else 0
+
+
+def _show(finding: Finding) -> None:
+    style, word = _MARKS[finding.severity]
+    console = stdout_console()
+    console.print(f"  [{style}]{word:<{_WIDTH}}[/]  {escape(finding.what)}")
+    indent = " " * (_WIDTH + 4)
+    if finding.why:
+        console.print(f"{indent}[dim]{escape(finding.why)}[/]")
+    if finding.remedy:
+        console.print(f"{indent}-> {escape(finding.remedy)}")
+
+
+def _summary(counts: Mapping[str, int]) -> str:
+    if not any(counts[kind.value] for kind in (Severity.PROBLEM, Severity.WARNING)):
+        return "Nothing is wrong."
+    return ", ".join(
+        f"{counts[kind.value]} {kind.value}{'' if counts[kind.value] == 1 else 's'}"
+        for kind in (Severity.PROBLEM, Severity.WARNING, Severity.HINT)
+    )
+
+
+def show_header(path: Path) -> int:
+    """Read a header, print the settings to keep, and return the exit code: 1 when something is left open."""
+    from openxr_agentic.doctor.header import read_header
+
+    reading = read_header(path)
+    open_ = dict.fromkeys(reading.missing, "it is not in the header.")
+    open_ |= {
+        name: f"it is not in the header; not used are the similar {', '.join(near)}."
+        for name, near in reading.similar.items()
+    }
+    open_ |= {name: f"its value cannot be read: {why}." for name, why in reading.unclear.items()}
+    open_ |= {
+        name: f"the header gives it several values: {', '.join(map(str, values))}."
+        for name, values in reading.disagreeing.items()
+    }
+    how = dict.fromkeys(reading.numbers, f"read from {reading.path}")
+    return _report(reading.numbers, how, open_)
+
+
+def discover(url: str | None, *, confirmed: bool) -> int:
+    """Find the numbers by asking the host, print the settings to keep, and return the exit code."""
+    from openxr_agentic.doctor.trial_host import discover_here
+
+    click.echo(DISCOVERY, err=True)
+    if not confirmed:
+        if not sys.stdin.isatty():
+            raise click.UsageError("To go on without being asked, give --yes.")
+        click.confirm("Go on?", abort=True, err=True)
+    found = asyncio.run(discover_here(url))
+    return _report(found.numbers, found.how, found.open)
+
+
+def _report(numbers: Mapping[str, int], how: Mapping[str, str], open_: Mapping[str, str]) -> int:
+    """Print the settings on stdout, and on stderr what is known of each number."""
+    console = stderr_console()
+    in_force = _in_force()
+    for name in NAMES:
+        if name in numbers:
+            known = in_force.get(name)
+            differs = "" if known in (None, numbers[name]) else f"; in force now is {known}"
+            console.print(f"  [green]found[/]  {name} = {numbers[name]} ({escape(how[name])}{differs})")
+        elif name in open_:
+            console.print(f"  [yellow]open[/]   {name}: {escape(open_[name])}")
+    if numbers:
+        click.echo(json.dumps(numbers))
+        same = all(in_force.get(name) == value for name, value in numbers.items())
+        if same:
+            console.print("These are the numbers in force: nothing needs to be set.")
+        else:
+            console.print(f"Keep the line above: as {NUMBERS_VARIABLE}, or in a file whose path is {NUMBERS_VARIABLE}.")
+        _warn_of_collisions(numbers, in_force)
+    return 1 if len(numbers) < len(NAMES) else 0
+
+
+def _in_force() -> dict[str, int]:
+    try:
+        return {name: number.value for name, number in numbers_in_force().items()}
+    except AgenticError:
+        return {}
+
+
+def _warn_of_collisions(numbers: Mapping[str, int], in_force: Mapping[str, int]) -> None:
+    """A number that was found may be the one that is assumed for a number that was not."""
+    for name, value in in_force.items():
+        clash = [
+            other
+            for other, found in numbers.items()
+            if name not in numbers and found == value and other.startswith("XR_TYPE_") == name.startswith("XR_TYPE_")
+        ]
+        if clash:
+            stderr_console().print(
+                f"  [yellow]clash[/]  {name} is {value} so far, as {clash[0]} is now: set it too, to what it really is."
+            )

@@ -1,0 +1,248 @@
+"""The extension's numbers, read from Meta's header as text: no compiler is needed.
+
+Known are the forms in which such headers give a number: ``#define``, ``const``
+variables, and members of an enum, with or without a value of their own. An expression
+may hold numbers, names that the file defines, casts and the operators of C. What is
+not there, cannot be read or is said twice with different values is reported; nothing
+is guessed.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import operator
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from openxr_agentic.errors import AgenticError
+from openxr_agentic.header_numbers import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PLACE = Path("meta_openxr_preview", "metax1_agentic_external_tool.h")
+"""Where the header is in a folder of headers."""
+
+_MOST_BYTES = 16 * 2**20
+_DEEPEST = 50
+_LIKENESS = 0.8
+_HIGHEST_SHIFT = 63
+_NAME = r"[A-Za-z_]\w*"
+# Texts are kept whole, so that no comment begins inside one.
+_COMMENT_OR_TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+({_NAME})[ \t]+(\S[^\n]*?)[ \t]*$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
+_CONSTANT = re.compile(rf"\b(?:const|constexpr)\b[\w\s:*]*?\b({_NAME})\s*(?:=\s*([^;{{}}]+)|\{{([^;{{}}]+)\}})\s*;")
+_ENUM = re.compile(r"\benum\b[^;{}()]*\{([^{}]*)\}")
+_MEMBER = re.compile(rf"({_NAME})\s*(?:=\s*(.+))?", re.DOTALL)
+_NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUlLzZ]*\b")
+_STATIC_CAST = re.compile(rf"\bstatic_cast\s*<\s*(?:const\s+)?{_NAME}(?:::{_NAME})*\s*>")
+_CAST = re.compile(rf"\(\s*((?:(?:const|unsigned|signed|enum|long|short|int)\s+)*{_NAME})\s*\)(?=\s*[\w(~+-])")
+
+
+class HeaderError(AgenticError, ValueError):
+    """A file that is no header of this extension, or cannot be read."""
+
+
+class Reading(NamedTuple):
+    """What a header says.
+
+    Attributes:
+        path: The file.
+        numbers: What it says for certain, by the names of `header_numbers.NAMES`.
+        missing: Names that it does not define.
+        unclear: Names whose value cannot be read, and why.
+        disagreeing: Names that it defines more than once, and their different values.
+        similar: For missing names, names in the file that look like them. They are not used.
+    """
+
+    path: Path
+    numbers: dict[str, int]
+    missing: tuple[str, ...]
+    unclear: dict[str, str]
+    disagreeing: dict[str, tuple[int, ...]]
+    similar: dict[str, tuple[str, ...]]
+
+
+def read_header(path: Path) -> Reading:
+    """Read the extension's numbers out of a header.
+
+    Args:
+        path: The header, or a folder of headers that has it at `PLACE`.
+
+    Raises:
+        HeaderError: The file cannot be read, or says nothing of this extension.
+    """
+    if path.is_dir() and (path / PLACE).is_file():
+        path /= PLACE
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise HeaderError(f"The header {path} cannot be read: {reason}.") from error
+    if len(data) > _MOST_BYTES:
+        raise HeaderError(f"{path} has more than {_MOST_BYTES >> 20} MiB: no header is that long.")
+    reading = read_text(data.decode("utf-8", "replace"), path)
+    if not (reading.numbers or reading.unclear or reading.disagreeing):
+        raise HeaderError(
+            f"{path} defines none of the extension's numbers, as {NAMES[0]}. Meta's header is named {PLACE.name}"
+            + (f"; the file has names like it: {_listed(reading.similar)}." if reading.similar else ".")
+        )
+    return reading
+
+
+def read_text(text: str, path: Path) -> Reading:
+    """Read the extension's numbers out of a header's text; `path` is only for what is said of it."""
+    definitions = _definitions(text)
+    numbers: dict[str, int] = {}
+    missing: list[str] = []
+    unclear: dict[str, str] = {}
+    disagreeing: dict[str, tuple[int, ...]] = {}
+    for name in NAMES:
+        values: set[int] = set()
+        spellings = [spelling for spelling in (name, name.removesuffix("X1")) if spelling in definitions]
+        for spelling in spellings:
+            for expression in definitions[spelling]:
+                value = _value_or_reason(expression, definitions)
+                if isinstance(value, str):
+                    unclear[name] = f"{spelling} = {' '.join(expression.split())}: {value}"
+                else:
+                    values.add(value)
+        if not spellings:
+            missing.append(name)
+        elif len(values) > 1:
+            disagreeing[name] = tuple(sorted(values))
+        elif values and name not in unclear:
+            numbers[name] = values.pop()
+    similar = {name: near for name in missing if (near := _similar(name, definitions))}
+    return Reading(path, numbers, tuple(missing), unclear, disagreeing, similar)
+
+
+def _definitions(text: str) -> dict[str, list[str]]:
+    """Return the expressions that each name is given, whatever conditions they stand under."""
+    text = re.sub(r"\\[ \t]*\r?\n", " ", text.replace("\r\n", "\n"))
+    text = _COMMENT_OR_TEXT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
+    definitions: dict[str, list[str]] = {}
+    for name, expression in [
+        *_DEFINE.findall(text),
+        *_constants(code := _DIRECTIVE.sub("", text)),
+        *_members(code),
+    ]:
+        definitions.setdefault(name, []).append(expression)
+    return definitions
+
+
+def _constants(code: str) -> Iterator[tuple[str, str]]:
+    for found in _CONSTANT.finditer(code):
+        yield found[1], found[2] or found[3]
+
+
+def _members(code: str) -> Iterator[tuple[str, str]]:
+    for body in _ENUM.findall(code):
+        before = ""
+        for index, member in enumerate(part.strip() for part in _split(body)):
+            found = _MEMBER.fullmatch(member)
+            if found is None:
+                before = "?"  # what follows without a value depends on it
+                continue
+            after = f"({before}) + 1" if before else str(index)
+            yield found[1], found[2] or after
+            before = found[1]
+
+
+def _split(body: str) -> list[str]:
+    """Split at commas that stand in no brackets; a comma after the last member is nothing."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(body):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append(body[start:at])
+            start = at + 1
+    return [part for part in [*parts, body[start:]] if part.strip()]
+
+
+class _UnclearError(Exception):
+    """An expression whose value cannot be told."""
+
+
+def _value_or_reason(expression: str, definitions: dict[str, list[str]]) -> int | str:
+    try:
+        return _value(expression, definitions)
+    except _UnclearError as error:
+        return str(error)
+
+
+_BINARY: dict[type[ast.AST], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.BitXor: operator.xor,
+}
+
+
+def _value(expression: str, definitions: dict[str, list[str]], depth: int = 0) -> int:
+    if depth > _DEEPEST:
+        raise _UnclearError("its definition leads to itself")
+    text = _STATIC_CAST.sub("", " ".join(expression.split()))
+    # A name in brackets that the file defines is a value, any other one is a type.
+    text = _CAST.sub(lambda found: found[0] if found[1] in definitions else " ", text)
+    text = _NUMBER.sub(lambda found: str(_c_number(found[1])), text)
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _UnclearError("it is no expression that this reader knows") from None
+    return _evaluate(tree.body, definitions, depth)
+
+
+def _c_number(digits: str) -> int:
+    octal = digits.startswith("0") and digits.isdecimal()
+    try:
+        return int(digits, 8 if octal else 0)
+    except ValueError:
+        raise _UnclearError(f"{digits} is no number") from None
+
+
+def _evaluate(node: ast.expr, definitions: dict[str, list[str]], depth: int) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.Name):
+        return _named(node.id, definitions, depth)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
+        value = _evaluate(node.operand, definitions, depth)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp):
+        left, right = (_evaluate(side, definitions, depth) for side in (node.left, node.right))
+        if isinstance(node.op, (ast.LShift, ast.RShift)) and 0 <= right <= _HIGHEST_SHIFT:
+            return left << right if isinstance(node.op, ast.LShift) else left >> right
+        if type(node.op) in _BINARY:
+            return _BINARY[type(node.op)](left, right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
+        if node.func.id in definitions:
+            raise _UnclearError(f"{node.func.id} is a macro with arguments")
+        if node.func.id.isupper():
+            raise _UnclearError(f"{node.func.id} is defined elsewhere")
+        return _evaluate(node.args[0], definitions, depth)  # a cast as C++ writes it
+    raise _UnclearError("it is no expression that this reader knows")
+
+
+def _named(name: str, definitions: dict[str, list[str]], depth: int) -> int:
+    values = {_value(expression, definitions, depth + 1) for expression in definitions.get(name, ())}
+    if not values:
+        raise _UnclearError(f"{name} is defined elsewhere")
+    if len(values) > 1:
+        raise _UnclearError(f"{name} has several values")
+    return values.pop()
+
+
+def _similar(name: str, definitions: dict[str, list[str]]) -> tuple[str, ...]:
+    others = [other for other in definitions if re.sub(r"_META$", "_METAX1", other) not in NAMES]
+    return tuple(difflib.get_close_matches(name, others, cutoff=_LIKENESS))
+
+
+def _listed(similar: dict[str, tuple[str, ...]]) -> str:
+    return ", ".join(dict.fromkeys(name for near in similar.values() for name in near))

@@ -1,0 +1,249 @@
+"""OpenXR API layers: every manifest that the loader finds, and which layers are enabled."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from openxr_agentic import loader
+from openxr_agentic.doctor import manifests
+from openxr_agentic.doctor.environment import elevated, loader_variable
+from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PATH_VARIABLE = "XR_API_LAYER_PATH"
+ENABLE_VARIABLE = "XR_ENABLE_API_LAYERS"
+_NEEDED = ("name", "api_version", "library_path", "implementation_version")
+
+
+class Layer(NamedTuple):
+    """An API layer that a manifest describes.
+
+    Attributes:
+        manifest: Its manifest.
+        implicit: Whether the loader enables it unasked.
+        enabled: Whether it is in force for every app of this environment.
+        why_not: Why it is not, where that is worth saying.
+    """
+
+    manifest: manifests.Manifest
+    implicit: bool
+    enabled: bool
+    why_not: str
+
+    @property
+    def name(self) -> str:
+        """Its name, or its file's where it has none."""
+        return self.manifest.name or self.manifest.path.name
+
+    @property
+    def kind(self) -> str:
+        """``implicit`` or ``explicit``."""
+        return "implicit" if self.implicit else "explicit"
+
+
+def found() -> list[Layer]:
+    """Return the layers whose manifests the loader finds in an app that imports `xr`, broken ones too."""
+    paths = list(_manifests("explicit", loader_variable(PATH_VARIABLE)))
+    own = loader.pyopenxr_layers()
+    paths += [path for path in (_json_files(own) if own is not None else []) if path not in paths]
+    return [
+        *(_layer(path, implicit=True) for path in _manifests("implicit", "")),
+        *(_layer(path, implicit=False) for path in paths),
+    ]
+
+
+def enabled_names() -> list[str]:
+    """Return the names in XR_ENABLE_API_LAYERS."""
+    return [name for name in os.environ.get(ENABLE_VARIABLE, "").split(os.pathsep) if name]
+
+
+def default_folders(kind: str) -> list[Path]:
+    """Return where the loader looks for manifests of ``implicit`` or ``explicit`` layers, without XR_API_LAYER_PATH.
+
+    On Windows, where the registry names the files themselves, there is none.
+    """
+    if sys.platform == "win32":
+        return []
+    environment = {} if elevated() is not None else os.environ
+    roots = [*(environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"), *loader.SYSTEM_FOLDERS]
+    roots += (environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
+    roots.append(environment.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"))
+    return [Path(root, "openxr", "1", "api_layers", f"{kind}.d") for root in dict.fromkeys(roots) if root]
+
+
+def _manifests(kind: str, override: str) -> Iterator[Path]:
+    if override:
+        folders = [Path(entry) for entry in override.split(os.pathsep) if entry]
+    elif sys.platform == "win32":
+        yield from _in_registry(kind)
+        return
+    else:
+        folders = default_folders(kind)
+    for folder in folders:
+        yield from _json_files(folder)
+
+
+def _json_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
+    except (OSError, ValueError):
+        return []
+
+
+def _in_registry(kind: str) -> Iterator[Path]:
+    import winreg  # Windows only
+
+    hives = [winreg.HKEY_LOCAL_MACHINE]  # type: ignore[attr-defined]
+    if elevated() is None:
+        hives.append(winreg.HKEY_CURRENT_USER)  # type: ignore[attr-defined]
+    for hive in hives:
+        try:
+            key = winreg.OpenKey(hive, rf"SOFTWARE\Khronos\OpenXR\1\ApiLayers\{kind.title()}")  # type: ignore[attr-defined]
+        except OSError:
+            continue
+        with key:
+            for index in range(winreg.QueryInfoKey(key)[1]):  # type: ignore[attr-defined]
+                name, value, _ = winreg.EnumValue(key, index)  # type: ignore[attr-defined]
+                if value == 0:  # another value turns the layer off
+                    yield Path(name)
+
+
+def _layer(path: Path, *, implicit: bool) -> Layer:
+    manifest = manifests.read(path, "api_layer", _NEEDED)
+    if not implicit:
+        return Layer(manifest, implicit, manifest.name in enabled_names(), "")
+    disable, enable = manifest.body.get("disable_environment"), manifest.body.get("enable_environment")
+    if not isinstance(disable, str):
+        if manifest.fault is None:
+            fault = manifests.Fault(
+                "incomplete",
+                'has no text "disable_environment", which an implicit layer must have',
+                f"Mend {path}, or reinstall what it belongs to.",
+            )
+            manifest = manifest._replace(fault=fault)
+        return Layer(manifest, implicit, enabled=False, why_not="")
+    if disable in os.environ:
+        return Layer(manifest, implicit, enabled=False, why_not=f"{disable} is set, which turns it off")
+    if isinstance(enable, str) and enable not in os.environ:
+        return Layer(manifest, implicit, enabled=False, why_not=f"{enable} is not set, which would turn it on")
+    return Layer(manifest, implicit, enabled=True, why_not="")
+
+
+def check_layer_path() -> Iterator[Finding]:
+    """Look at the folders in XR_API_LAYER_PATH."""
+    given = loader_variable(PATH_VARIABLE)
+    for entry in [entry for entry in given.split(os.pathsep) if entry]:
+        path = Path(entry)
+        if path.is_file():
+            yield problem(
+                "layers.path-is-file",
+                f"{PATH_VARIABLE} names the file {path}, and must name the folder that it is in.",
+                "The loader looks for manifests in folders only, and finds no layer there.",
+                f"export {PATH_VARIABLE}={path.absolute().parent}",
+            )
+        elif not path.is_dir():
+            yield problem(
+                "layers.path-missing",
+                f"{PATH_VARIABLE} names {path}, which does not exist.",
+                "The loader finds no layer there.",
+                f"Correct {PATH_VARIABLE}, or unset it.",
+            )
+        elif not _json_files(path):
+            yield warning(
+                "layers.path-empty",
+                f"{PATH_VARIABLE} names the folder {path}, which holds no .json file.",
+                "The loader finds no layer there: it does not look into folders inside it.",
+                f"Name the folder that holds the manifests themselves, in {PATH_VARIABLE}.",
+            )
+
+
+def check_default_places() -> Iterator[Finding]:
+    """Say which layers XR_API_LAYER_PATH hides: it replaces the places where explicit ones are looked for."""
+    given = loader_variable(PATH_VARIABLE)
+    unseen = [path for folder in default_folders("explicit") for path in _json_files(folder)]
+    own = loader.pyopenxr_layers()
+    seen = [path for path in _manifests("explicit", given) if given]
+    seen += _json_files(own) if own is not None else []
+    names = {manifests.read(path, "api_layer").name for path in seen}
+    unseen = [path for path in unseen if path not in seen and manifests.read(path, "api_layer").name not in names]
+    folders = [given] if given else []
+    folders += dict.fromkeys(str(path.parent) for path in unseen)
+    if unseen and (given or own is not None):
+        yield hint(
+            "layers.path-replaces",
+            f"{PATH_VARIABLE} replaces the places where explicit layers are looked for"
+            f"{'' if given else ', and `import xr` sets it to its own folder'}; not seen then are "
+            f"{', '.join(map(str, unseen))}.",
+            "Enabling one of those layers fails in an app that imports xr.",
+            f"export {PATH_VARIABLE}={os.pathsep.join(folders)}",
+        )
+
+
+def check_layers() -> Iterator[Finding]:
+    """Look at every layer's manifest and library."""
+    layers = found()
+    for layer in layers:
+        yield from _findings(layer)
+    if not layers:
+        yield ok("layers.none", "No API layer is installed where the loader looks.")
+
+
+def _findings(layer: Layer) -> Iterator[Finding]:
+    manifest = layer.manifest
+    for oddity in manifest.oddities:
+        yield hint("layers.oddity", f"{manifest.path}: {oddity}.")
+    fault = manifest.fault
+    wanted = layer.enabled or (not layer.implicit and layer.name in enabled_names())
+    if fault is None:
+        state = "enabled" if layer.enabled else f"not enabled{f': {layer.why_not}' if layer.why_not else ''}"
+        yield ok("layers.layer", f"{layer.name} ({layer.kind}, {state}): {manifest.path}")
+    elif wanted:
+        yield problem(
+            f"layers.{fault.kind}",
+            f"The manifest of the {layer.kind} layer {layer.name}, {manifest.path}, {fault.text}.",
+            "The layer is enabled and cannot be loaded; xrCreateInstance may fail for every app.",
+            fault.remedy,
+        )
+    elif fault.kind == "architecture":
+        # Systems with two architectures keep both manifests in one folder.
+        yield hint(f"layers.{fault.kind}", f"{layer.name} is not for this Python: {manifest.path} {fault.text}.")
+    else:
+        yield warning(
+            f"layers.{fault.kind}",
+            f"The manifest of the {layer.kind} layer {layer.name}, {manifest.path}, {fault.text}.",
+            "The loader passes over it; nothing else depends on it as long as the layer is not wanted.",
+            fault.remedy,
+        )
+
+
+def check_enabled() -> Iterator[Finding]:
+    """Look at the names in XR_ENABLE_API_LAYERS."""
+    names = enabled_names()
+    known = {layer.name for layer in found()}
+    for name in [name for name in names if name not in known]:
+        yield problem(
+            "layers.not-found",
+            f"{ENABLE_VARIABLE} names the layer {name!r}, and no manifest of that name is found.{_looks_like(name)}",
+            "xrCreateInstance fails with XR_ERROR_API_LAYER_NOT_PRESENT, for every app.",
+            _how_to_find(known),
+        )
+
+
+def _looks_like(name: str) -> str:
+    for separator in (",", ";", ":", " "):
+        if separator in name and separator != os.pathsep:
+            return f" Names are separated by {os.pathsep!r}, not by {separator!r}."
+    return ""
+
+
+def _how_to_find(known: Sequence[str] | set[str]) -> str:
+    listed = f" Found are: {', '.join(sorted(known))}." if known else ""
+    return f"Put the folder of the layer's manifest into {PATH_VARIABLE}, or correct {ENABLE_VARIABLE}.{listed}"
+
+
+CHECKS = (check_layer_path, check_default_places, check_layers, check_enabled)

@@ -1,0 +1,197 @@
+"""The JSON files by which OpenXR's loader finds runtimes and API layers, read as it reads them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openxr_agentic import architecture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TEXT = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_TEXT})|,(?=\s*[}}\]])", re.DOTALL)
+
+
+class Fault(NamedTuple):
+    """Why the loader cannot use a manifest, or the library that it names.
+
+    Attributes:
+        kind: A fixed word: ``missing``, ``folder``, ``unreadable``, ``not-json``, ``incomplete``,
+            ``missing-library``, ``architecture``.
+        text: What is wrong, in words that go on from "The manifest ...".
+        remedy: What mends it.
+    """
+
+    kind: str
+    text: str
+    remedy: str
+
+
+class Manifest(NamedTuple):
+    """What a manifest says.
+
+    Attributes:
+        path: The file.
+        body: Its object ``runtime`` or ``api_layer``; empty where it has none.
+        library: The library: a path, or a bare name for the system's search path; None: it names none.
+        fault: Why it cannot be used; None: nothing was found against it.
+        oddities: What works with this loader, and perhaps not with another.
+    """
+
+    path: Path
+    body: Mapping[str, Any]
+    library: Path | None
+    fault: Fault | None
+    oddities: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name that it gives to what it describes; empty: none."""
+        name = self.body.get("name")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def instance_extensions(self) -> tuple[str, ...]:
+        """Names of the instance extensions that it says are offered."""
+        listed = self.body.get("instance_extensions")
+        if not isinstance(listed, list):
+            return ()
+        return tuple(str(item["name"]) for item in listed if isinstance(item, dict) and "name" in item)
+
+
+def read(path: Path, kind: str, needed: tuple[str, ...] = ("library_path",)) -> Manifest:
+    """Read a manifest and look at the library that it names.
+
+    Args:
+        path: The file.
+        kind: Which object the loader looks for: ``"runtime"`` or ``"api_layer"``.
+        needed: Texts that the object must have.
+    """
+    data, fault = _bytes(path, kind)
+    if data is None:
+        return Manifest(path, {}, None, fault, ())
+    oddities = []
+    if data.startswith(_BYTE_ORDER_MARK):
+        oddities.append("it begins with a byte order mark, which older loaders refuse: save it as UTF-8 without one")
+    root, relaxed = _parse(data.removeprefix(_BYTE_ORDER_MARK))
+    if relaxed:
+        oddities.append("it has comments or trailing commas, which the Khronos loader takes and JSON does not have")
+    if isinstance(root, str):
+        fault = Fault("not-json", f"is not JSON: {root}", f"Mend {path}, or reinstall what it belongs to.")
+        return Manifest(path, {}, None, fault, tuple(oddities))
+    body, fault = _body(root, path, kind, needed)
+    if fault is not None:
+        return Manifest(path, body, None, fault, tuple(oddities))
+    library = _library(path, body["library_path"], real=kind == "runtime")
+    oddities += _odd_paths(path, body["library_path"], library)
+    return Manifest(path, body, library, _library_fault(path, body["library_path"], library), tuple(oddities))
+
+
+def _bytes(path: Path, kind: str) -> tuple[bytes | None, Fault | None]:
+    try:
+        if path.is_dir():
+            return None, Fault("folder", "is a folder, not a file", f"Name the {kind}'s JSON file inside it.")
+        return path.read_bytes(), None
+    except FileNotFoundError:
+        if path.is_symlink():
+            target = os.readlink(path)
+            return None, Fault(
+                "missing",
+                f"is a link to {target}, which does not exist",
+                f"Remove the link {path}, or install what it led to again.",
+            )
+        return None, Fault("missing", "does not exist", "Correct the path, or install what it belongs to.")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return None, Fault("unreadable", f"cannot be read: {reason}", f"Make {path} readable for this user.")
+
+
+def _parse(data: bytes) -> tuple[Any, bool]:
+    """Return the JSON value, or a text that says why there is none; and whether it took leniency."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 ({error.reason} at byte {error.start})", False
+    try:
+        return _not_a_text(json.loads(text)), False
+    except (ValueError, RecursionError) as error:
+        # The loader's parser takes what JSON itself does not.
+        lenient = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))
+        try:
+            return _not_a_text(json.loads(lenient)), True
+        except (ValueError, RecursionError):
+            return str(error), False
+
+
+def _not_a_text(value: Any) -> Any:
+    return value if not isinstance(value, str) else []
+
+
+def _body(root: Any, path: Path, kind: str, needed: tuple[str, ...]) -> tuple[dict[str, Any], Fault | None]:
+    remedy = f"Mend {path}, or reinstall what it belongs to."
+    if not isinstance(root, dict):
+        return {}, Fault("incomplete", "is not a JSON object", remedy)
+    body = root.get(kind)
+    if not isinstance(body, dict):
+        other = {"runtime": "api_layer", "api_layer": "runtime"}[kind]
+        is_other = f'; it has "{other}", so it belongs to another kind of thing' if other in root else ""
+        return {}, Fault("incomplete", f'has no object "{kind}"{is_other}', remedy)
+    version = root.get("file_format_version")
+    if version != "1.0.0":
+        return body, Fault("incomplete", f'has file_format_version {version!r}, and must have "1.0.0"', remedy)
+    for key in needed:
+        if not isinstance(body.get(key), str) or not body[key]:
+            return body, Fault("incomplete", f'has no text "{key}" in "{kind}"', remedy)
+    return body, None
+
+
+def _library(path: Path, named: str, *, real: bool) -> Path:
+    if "/" not in named and "\\" not in named:
+        return Path(named)
+    # A runtime's is searched beside the real manifest, a layer's beside the link to it.
+    folder = path.resolve().parent if real else path.absolute().parent
+    return folder / named
+
+
+def _library_fault(path: Path, named: str, library: Path) -> Fault | None:
+    if library.name == named:
+        return None  # a bare name: only the system's loader can tell
+    if not library.exists():
+        return Fault(
+            "missing-library",
+            f'names the library "{named}", and {library} does not exist',
+            f"Correct library_path in {path}, or install the library again.",
+        )
+    if library.is_dir():
+        return Fault(
+            "missing-library",
+            f'names the library "{named}", and {library} is a folder',
+            f"Correct library_path in {path}.",
+        )
+    wrong = architecture.mismatch(library)
+    if wrong is not None:
+        return Fault(
+            "architecture",
+            f"names the library {library}, but {wrong}",
+            f"Install the one for {architecture.of_this_python()}, or use a Python for the library's processor.",
+        )
+    return None
+
+
+def _odd_paths(path: Path, named: str, library: Path) -> list[str]:
+    if sys.platform != "win32":
+        return []
+    odd = []
+    if "/" in named:
+        odd.append(f'library_path is "{named}", and on Windows the loader needs backslashes there')
+    if not f"{path}{library}".isascii():
+        odd.append("its path has characters beyond ASCII, which some loaders and runtimes on Windows cannot open")
+    return odd

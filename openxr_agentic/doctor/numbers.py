@@ -1,0 +1,51 @@
+"""The extension's numbers in force, and where each came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openxr_agentic import header_numbers
+from openxr_agentic.doctor.findings import Finding, hint, ok, problem
+from openxr_agentic.errors import AgenticError, ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ORIGINS = {
+    "header": "Meta's header, when this package was built",
+    "assumed": "assumed",
+    "environment": header_numbers.NUMBERS_VARIABLE,
+    "override": "override_numbers()",
+}
+
+
+def check_numbers() -> Iterator[Finding]:
+    """Show every number, and say which ones are assumed."""
+    try:
+        numbers = header_numbers.numbers_in_force()
+    except ConfigurationError as error:
+        yield problem(
+            "numbers.invalid",
+            str(error),
+            "Every attempt to register a tool fails.",
+            f"Correct {header_numbers.NUMBERS_VARIABLE}, or unset it.",
+        )
+        return
+    except AgenticError as error:
+        yield hint("numbers.not-known", f"The numbers in force are not known: {error}")
+        return
+    for name, number in numbers.items():
+        yield ok("numbers.number", f"{name} = {number.value} ({_ORIGINS[number.origin]})")
+    assumed = sum(number.origin == "assumed" for number in numbers.values())
+    if assumed:
+        yield hint(
+            "numbers.assumed",
+            f"{assumed} of {len(numbers)} numbers are assumed, since Meta has not published them.",
+            "This package's own hosts expect exactly these. Meta's may refuse them: registering a tool then fails with "
+            "XR_ERROR_VALIDATION_FAILURE.",
+            "With Meta's header: openxr-agentic doctor --header FILE. Without it, where a host refuses them: "
+            "openxr-agentic doctor --discover",
+        )
+
+
+CHECKS = (check_numbers,)

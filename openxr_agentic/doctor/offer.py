@@ -1,0 +1,188 @@
+"""Whether the extension is offered, and by whom: the runtime, or an API layer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from openxr_agentic.doctor import layers, manifests, runtime
+from openxr_agentic.doctor.findings import Finding, hint, ok, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NAME = "XR_METAX1_agentic_external_tool"
+_CHILD_SECONDS = 30.0
+_MOST_LINES = 2  # the first ones tell the cause
+_WITHOUT_IT = "Apps start without tools for agents: enable_extension() leaves the extension out, with a warning."
+
+
+class Answer(NamedTuple):
+    """What a child process heard from OpenXR's loader.
+
+    Attributes:
+        extensions: Names of the instance extensions; None: it heard none.
+        error: The name of this package's exception; ``"crash"`` or ``"timeout"``; empty: none.
+        text: What went wrong, in words.
+        output: The first lines that loader and runtime printed.
+    """
+
+    extensions: tuple[str, ...] | None
+    error: str = ""
+    text: str = ""
+    output: str = ""
+
+
+def ask(environment: Mapping[str, str] = os.environ) -> Answer:
+    """Ask OpenXR's loader, in a child process, which instance extensions are offered.
+
+    Args:
+        environment: The child's environment.
+    """
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "openxr_agentic.doctor.probe"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=_CHILD_SECONDS,
+            check=False,
+            env={**environment, "PYTHONPATH": path},
+        )
+    except subprocess.TimeoutExpired:
+        return Answer(None, "timeout", f"it did not answer within {_CHILD_SECONDS:.0f} s")
+    output = " / ".join(done.stderr.strip().splitlines()[:_MOST_LINES])
+    if done.returncode != 0 or not done.stdout:
+        return Answer(None, "crash", ended(done.returncode), output)
+    said = json.loads(done.stdout)
+    if "error" in said:
+        return Answer(None, said["error"], said["text"], output)
+    return Answer(tuple(said["extensions"]), output=output)
+
+
+def ended(code: int) -> str:
+    """Say how a child process ended."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"ended by signal {-code}"
+
+
+def check_offer() -> Iterator[Finding]:
+    """Ask who offers the extension."""
+    answer = ask()
+    who, name = _runtime_name()
+    if answer.extensions is None:
+        yield from _no_answer(answer, who)
+    elif NAME in answer.extensions:
+        yield from _offered(name)
+    else:
+        yield from _not_offered(who)
+
+
+def _no_answer(answer: Answer, who: str) -> Iterator[Finding]:
+    printed = f" It printed: {answer.output}" if answer.output else ""
+    if answer.error in ("crash", "timeout"):
+        what = "crashes" if answer.error == "crash" else "hangs"
+        yield problem(
+            f"offer.{answer.error}",
+            f"OpenXR's loader or {who} {what} when it is asked for its extensions ({answer.text}).{printed}",
+            "An app that asks would crash or hang as well.",
+            "Update or reinstall the runtime; XR_LOADER_DEBUG=all makes the loader say what it does.",
+        )
+    elif answer.error == "RuntimeNotFoundError":
+        choice = runtime.chosen()
+        # Where its manifest is at fault, that was said already, and better.
+        loadable = choice.path is not None and manifests.read(choice.path, "runtime").fault is None
+        yield problem(
+            "offer.no-runtime",
+            f"OpenXR's loader loads no runtime, so nobody offers {NAME}.{printed if loadable else ''}",
+            _WITHOUT_IT,
+            "Install what the runtime's library needs, or another runtime." if loadable else "See the active runtime.",
+        )
+    else:
+        yield problem(
+            "offer.not-known",
+            f"Whether {NAME} is offered cannot be asked: {answer.text}{printed}",
+            _WITHOUT_IT,
+            "Mend what is said above first.",
+        )
+
+
+def _runtime_name() -> tuple[str, str]:
+    """Return the active runtime in words that name its manifest, and its bare name."""
+    choice = runtime.chosen()
+    if choice.path is None:
+        return "the runtime", "the runtime"
+    name = manifests.read(choice.path, "runtime").name
+    return f"the runtime {name} ({choice.path})" if name else f"the runtime of {choice.path}", name or "the runtime"
+
+
+def _offered(runtime_name: str) -> Iterator[Finding]:
+    offering = [layer for layer in layers.found() if layer.enabled and NAME in layer.manifest.instance_extensions]
+    if not offering:
+        yield ok("offer.runtime", f"{NAME} is offered by {runtime_name}.")
+        return
+    names = " and ".join(layer.name for layer in offering)
+    without = ask(_without(offering))
+    if without.extensions is not None and NAME in without.extensions:
+        yield ok(
+            "offer.both",
+            f"{NAME} is offered by the layer {names} and by {runtime_name}.",
+            "The layer is nearer to the app, so it is asked first.",
+        )
+    else:
+        yield ok("offer.layer", f"{NAME} is offered by the layer {names}.")
+
+
+def _without(offering: list[layers.Layer]) -> dict[str, str]:
+    """Return this environment with layers turned off."""
+    environment = dict(os.environ)
+    off = {layer.name for layer in offering}
+    left = [name for name in layers.enabled_names() if name not in off]
+    environment[layers.ENABLE_VARIABLE] = os.pathsep.join(left)
+    for layer in offering:
+        disable = layer.manifest.body.get("disable_environment")
+        if layer.implicit and isinstance(disable, str):
+            environment[disable] = "1"
+    return environment
+
+
+def _not_offered(who: str) -> Iterator[Finding]:
+    yield problem(
+        "offer.nobody",
+        f"Neither {who} nor an enabled API layer offers {NAME}.",
+        f"{_WITHOUT_IT} The active runtime may be another one than you think.",
+        "Enable the layer that offers it (Meta's, or this package's over any runtime), or choose another runtime, or "
+        "run the app on this package's mock runtime: openxr-agentic run -- python app.py",
+    )
+    for layer in layers.found():
+        if NAME in layer.manifest.instance_extensions and not layer.enabled:
+            fault = layer.manifest.fault
+            yield hint(
+                "offer.layer-not-enabled",
+                f"The {layer.kind} layer {layer.name} offers {NAME}, and is not enabled"
+                f"{f': its manifest {fault.text}' if fault else ''}.",
+                layer.why_not,
+                fault.remedy if fault else _how_to_enable(layer),
+            )
+
+
+def _how_to_enable(layer: layers.Layer) -> str:
+    if layer.implicit:
+        return f"See enable_environment and disable_environment in {layer.manifest.path}."
+    names = os.pathsep.join([*layers.enabled_names(), layer.name])
+    folder = layer.manifest.path.parent
+    return f"export {layers.PATH_VARIABLE}={folder} {layers.ENABLE_VARIABLE}={names}"
+
+
+CHECKS = (check_offer,)

@@ -1,0 +1,175 @@
+"""The active OpenXR runtime: how it was chosen, its manifest and its library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from openxr_agentic import architecture, loader
+from openxr_agentic.doctor import manifests
+from openxr_agentic.doctor.environment import elevated, loader_variable
+from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VARIABLE = "XR_RUNTIME_JSON"
+REGISTRY_KEY = r"SOFTWARE\Khronos\OpenXR\1"
+MACOS_MANIFEST = Path("/usr/local/share/openxr/1/active_runtime.json")
+HOW_TO_GET_ONE = (
+    "Start your headset's runtime and make it the active one; or run the app on this package's mock runtime: "
+    "openxr-agentic run -- python app.py"
+)
+
+
+class Choice(NamedTuple):
+    """The active runtime.
+
+    Attributes:
+        how: How it was chosen, in words.
+        path: Its manifest, whether or not that file exists; None: none is active.
+    """
+
+    how: str
+    path: Path | None
+
+
+def chosen() -> Choice:
+    """Return the runtime that OpenXR's loader would take in this process."""
+    variable = loader_variable(VARIABLE)
+    if variable:
+        return Choice(f"chosen by {VARIABLE}", Path(variable))
+    return configured()
+
+
+def configured() -> Choice:
+    """Return the system's active runtime, whatever XR_RUNTIME_JSON says."""
+    if sys.platform == "win32":
+        return _from_registry()
+    if sys.platform == "darwin":
+        return Choice("the system's active runtime", MACOS_MANIFEST if MACOS_MANIFEST.exists() else None)
+    for path in _linux_places():
+        if _exists(path):
+            return Choice("the system's active runtime", path)
+    return Choice("the system has none", None)
+
+
+def _linux_places() -> list[Path]:
+    return loader.configured_runtimes({} if elevated() is not None else os.environ)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long a name, a folder that may not be entered
+        return False
+
+
+def _from_registry() -> Choice:
+    import winreg  # Windows only
+
+    where = rf"HKEY_LOCAL_MACHINE\{REGISTRY_KEY}\ActiveRuntime"
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, REGISTRY_KEY) as key:  # type: ignore[attr-defined]
+            value, _ = winreg.QueryValueEx(key, "ActiveRuntime")  # type: ignore[attr-defined]
+    except OSError:
+        return Choice(f"{where} is not set", None)
+    return Choice(f"the system's active runtime ({where})", Path(os.path.expandvars(str(value))))
+
+
+def check_runtime() -> Iterator[Finding]:
+    """Look at the active runtime's manifest and library."""
+    choice = chosen()
+    if choice.path is None:
+        yield problem(
+            "runtime.none", _none_text(choice), "xrCreateInstance answers that there is no runtime.", HOW_TO_GET_ONE
+        )
+        return
+    manifest = manifests.read(choice.path, "runtime")
+    for oddity in manifest.oddities:
+        yield warning(
+            "runtime.oddity",
+            f"{choice.path}: {oddity}.",
+            "The runtime may be found by one app and not by another.",
+            f"Mend {choice.path}.",
+        )
+    fault = manifest.fault
+    if fault is not None:
+        yield problem(
+            f"runtime.{fault.kind}",
+            f"The runtime's manifest {choice.path} ({choice.how}) {fault.text}.",
+            "OpenXR's loader cannot load the runtime, and takes no other one instead.",
+            f"{fault.remedy} {_instead()}",
+        )
+        return
+    yield ok("runtime.active", _description(manifest, choice))
+
+
+def _none_text(choice: Choice) -> str:
+    variable = os.environ.get(VARIABLE)
+    said = f"{VARIABLE} is ignored" if variable else f"{VARIABLE} is not set"
+    if sys.platform not in ("win32", "darwin"):
+        return f"No OpenXR runtime is active: {said}, and there is none of {', '.join(map(str, _linux_places()))}."
+    return f"No OpenXR runtime is active: {said}, and {choice.how}."
+
+
+def _instead() -> str:
+    if not loader_variable(VARIABLE):
+        return f"Or use the mock runtime: {HOW_TO_GET_ONE.rpartition(': ')[2]}"
+    system = configured().path
+    otherwise = f"the system's ({system})" if system is not None else "none, as the system has no active one"
+    return (
+        f"Or unset {VARIABLE}, and the runtime is {otherwise}; or use the mock runtime: "
+        f"{HOW_TO_GET_ONE.rpartition(': ')[2]}"
+    )
+
+
+def _description(manifest: manifests.Manifest, choice: Choice) -> str:
+    name = manifest.name or "a runtime that its manifest does not name"
+    text = f"{name}: {manifest.path} ({choice.how})"
+    if manifest.path.is_symlink():
+        text += f", a link to {manifest.path.resolve()}"
+    built_for = architecture.of_library(manifest.library) if manifest.library is not None else None
+    return f"{text}; library {manifest.library}{' for ' + ' and '.join(built_for) if built_for else ''}"
+
+
+def check_choice() -> Iterator[Finding]:
+    """Look at what is not chosen, or may not be for long."""
+    variable = loader_variable(VARIABLE)
+    if variable:
+        if not Path(variable).is_absolute():
+            yield warning(
+                "runtime.relative",
+                f"{VARIABLE} is {variable!r}, which depends on the folder that the app is started in.",
+                "Started elsewhere, the app finds no runtime.",
+                f"export {VARIABLE}={Path(variable).absolute()}",
+            )
+        system = configured().path
+        if system is not None and not _same(system, Path(variable)):
+            yield hint(
+                "runtime.replaced",
+                f"{VARIABLE} replaces the system's active runtime, {system}.",
+                "Only apps that are started with the variable use the runtime above.",
+                f"unset {VARIABLE} (to use the system's)",
+            )
+    if sys.platform not in ("win32", "darwin"):
+        for path in _linux_places():
+            if path.is_symlink() and not _exists(path):
+                yield warning(
+                    "runtime.dangling-link",
+                    f"{path} is a link to {os.readlink(path)}, which does not exist.",
+                    "The loader passes over it, and takes the next runtime in its order, or none.",
+                    f"Remove {path}, or install the runtime again.",
+                )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+CHECKS = (check_runtime, check_choice)
