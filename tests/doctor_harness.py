@@ -1,4 +1,4 @@
-"""What the doctor's tests share: an environment without a runtime or layers, manifests, and a host of secret numbers."""
+"""What the doctor's tests share: an empty environment, manifests, and a host of secret numbers."""
 
 import functools
 import json

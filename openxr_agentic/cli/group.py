@@ -161,7 +161,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
 
 
 @command.command(
-    epilog="Exit codes: 0 no problem (with --header and --discover: every number was found), 1 otherwise, 2 wrong usage."
+    epilog="Exit codes: 0 no problem (--header, --discover: every number was found), 1 otherwise, 2 wrong usage."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
 @click.option(
@@ -171,9 +171,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
     help="Instead: read the extension's numbers out of Meta's header, and print the settings to keep.",
 )
 @click.option("--discover", is_flag=True, help="Instead: find the numbers by asking a host that refuses ours.")
-@click.option(
-    "--url", help="With --discover: the MCP server that shows the host's tools (Meta's: http://localhost:8720/sse)."
-)
+@click.option("--url", help="With --discover: the host's MCP server (Meta's: http://localhost:8720/sse).")
 @click.option("--yes", is_flag=True, help="With --discover: do not ask first.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool, header: Path | None, discover: bool, url: str | None, yes: bool) -> None:

@@ -103,7 +103,7 @@ def _native_part() -> Iterator[Finding]:
 def check_pyopenxr() -> Iterator[Finding]:
     """Import `xr` in a child process: it may fail, and take its process down."""
     version = _version("pyopenxr")
-    if find_spec("xr") is None:
+    if not is_installed("xr"):
         yield problem(
             "installation.pyopenxr-missing",
             "pyopenxr is not installed in this Python.",
@@ -147,7 +147,7 @@ def _remedy_of_import(stderr: str) -> str:
 def check_extras() -> Iterator[Finding]:
     """Say which optional parts are not installed."""
     for extra, (modules, purpose) in _EXTRAS.items():
-        missing = [module for module in modules if find_spec(module) is None]
+        missing = [module for module in modules if not is_installed(module)]
         if missing:
             yield hint(
                 f"installation.extra-{extra}",
@@ -158,6 +158,14 @@ def check_extras() -> Iterator[Finding]:
         else:
             versions = ", ".join(f"{module} {_version(module) or '(version unknown)'}" for module in modules)
             yield ok(f"installation.extra-{extra}", f"{versions}, for {purpose}")
+
+
+def is_installed(module: str) -> bool:
+    """Tell whether a module can be found, without importing it."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # something took its place in sys.modules
+        return False
 
 
 def _version(distribution: str) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openxr_agentic import architecture, loader
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem
+from openxr_agentic.doctor.installation import is_installed
 from openxr_agentic.errors import LoaderNotFoundError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def check_loader() -> Iterator[Finding]:
         f"{found.path} (the system's{processor})",
         "An instance that was made with another loader, as pyopenxr's, is unknown to this one.",
         "python -m pip install pyopenxr"
-        if importlib.util.find_spec("xr") is None
+        if not is_installed("xr")
         else "Give AgenticExtension the get_instance_proc_addr of the loader that made the instance.",
     )
 

@@ -40,6 +40,7 @@ class TrialHost:
         self._process = process
         self._output = output
         self._unanswered = 0
+        self._known: dict[str, str] = {}
         self.witness: Witness | None = None
 
     @property
@@ -54,10 +55,10 @@ class TrialHost:
         if not line:
             code = await self._process.wait()
             self._output.seek(0)
-            printed = self._output.read().decode(errors="replace").strip()[-1000:]
+            printed = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
             raise DiscoveryError(
                 f"The process in which tools were tried ended ({ended(code)}): the host does not take what it was "
-                f"given, or crashed on it.{' It printed: ' + printed if printed else ''}"
+                f"given, or crashed on it.{' It printed last: ' + printed if printed else ''}"
             )
         said: dict[str, Any] = json.loads(line)
         if "error" in said:
@@ -73,23 +74,31 @@ class TrialHost:
         return results
 
     async def shown_types(self, tools: Sequence[str]) -> dict[str, str] | None:
-        """Return what the witness sees, once it sees all these tools, or when it had time enough."""
+        """Return what the witness sees of these tools."""
         if self.witness is None:
             return None
-        for _ in range(int(_SHOWN_SECONDS / _SHOWN_STEP_SECONDS)):
-            shown = await self.witness.types()
-            if all(tool in shown for tool in tools):
-                break
-            await asyncio.sleep(_SHOWN_STEP_SECONDS)
-        return shown
+        shown = await self._seen(self.witness, tools)
+        return {tool: shown[tool] for tool in tools if shown.get(tool)}
 
     async def runs_on_main_thread(self, tool: str) -> bool | None:
         """Have the witness call a tool. A host that answers none is not asked for ever."""
         if self.witness is None or self._unanswered >= _MOST_UNANSWERED:
             return None
+        if tool not in self._known:
+            self._known = await self._seen(self.witness, [tool])
         text = await self.witness.call(tool)
         self._unanswered = self._unanswered + 1 if text is None else 0
         return None if text is None else text == ON_MAIN_THREAD
+
+    async def _seen(self, witness: Witness, tools: Sequence[str]) -> dict[str, str]:
+        """Return all that the witness sees, once that has these tools or when it had time enough."""
+        shown: dict[str, str] = {}
+        for _ in range(int(_SHOWN_SECONDS / _SHOWN_STEP_SECONDS)):
+            shown = await witness.tools()
+            if all(tool in shown for tool in tools):
+                break
+            await asyncio.sleep(_SHOWN_STEP_SECONDS)
+        return shown
 
 
 async def discover_here(url: str | None) -> Discovery:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openxr_agentic.doctor.discovery import KINDS, DiscoveryError
@@ -15,14 +14,14 @@ if TYPE_CHECKING:
 CALL_SECONDS = 3.0
 """How long a tool on trial may take; it answers at once when it is called at all."""
 
-CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
 
 
 class Witness(Protocol):
     """Sees tools as an agent does."""
 
-    async def types(self) -> dict[str, str]:
-        """Return the type of each tool's first parameter, as a JSON schema names it."""
+    async def tools(self) -> dict[str, str]:
+        """Return the tools' names, each with its first parameter's type as a JSON schema names it; empty: none."""
 
     async def call(self, tool: str) -> str | None:
         """Return a tool's text; None: it was not answered."""
@@ -34,10 +33,10 @@ class ChannelWitness:
     def __init__(self, client: ChannelClient) -> None:
         self._client = client
 
-    async def types(self) -> dict[str, str]:
-        """Return the type of each tool's first parameter."""
+    async def tools(self) -> dict[str, str]:
+        """Return the tools' names and types."""
         tools = await self._client.list_tools()
-        return {tool.name: KINDS[tool.parameters[0].type].lower() for tool in tools if tool.parameters}
+        return {tool.name: KINDS[tool.parameters[0].type].lower() if tool.parameters else "" for tool in tools}
 
     async def call(self, tool: str) -> str | None:
         """Return a tool's text."""
@@ -51,25 +50,26 @@ class McpWitness:
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    async def types(self) -> dict[str, str]:
-        """Return the type of each tool's first parameter."""
+    async def tools(self) -> dict[str, str]:
+        """Return the tools' names and types."""
         found = {}
         cursor = None
         while True:
-            listed = await self._client.list_tools(cursor=cursor)
+            listed = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
             for tool in listed.tools:
-                properties = tool.input_schema.get("properties") or {}
-                for schema in list(properties.values())[:1]:
-                    found[tool.name] = str(schema.get("type"))
+                schemas = list((tool.input_schema.get("properties") or {}).values())
+                found[tool.name] = str(schemas[0].get("type", "")) if schemas else ""
             cursor = listed.next_cursor
             if cursor is None:
                 return found
 
     async def call(self, tool: str) -> str | None:
         """Return a tool's text."""
+        from mcp import MCPError
+
         try:
-            result = await asyncio.wait_for(self._client.call_tool(tool, {}), CALL_SECONDS)
-        except asyncio.TimeoutError:
+            result = await self._client.call_tool(tool, {}, read_timeout_seconds=CALL_SECONDS)
+        except MCPError:  # that time was over, or what the server says instead of an answer
             return None
         texts = [item.text for item in result.content if item.type == "text"]
         return texts[0] if texts and not result.is_error else None
@@ -101,12 +101,16 @@ async def mcp_witness(url: str) -> AsyncIterator[McpWitness]:
         from mcp.client.sse import sse_client
     except ImportError as error:
         raise DiscoveryError(f"--url needs the package mcp: pip install 'openxr-agentic[mcp]' ({error})") from error
-    client = Client(sse_client(url) if url.rstrip("/").endswith("/sse") else url)
-    try:
-        await asyncio.wait_for(client.__aenter__(), CONNECT_SECONDS)
-    except Exception as error:
-        raise DiscoveryError(f"No MCP server answers at {url}: {type(error).__name__}: {error}") from error
-    try:
+    server = sse_client(url) if url.rstrip("/").endswith("/sse") else url
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(Client(server, read_timeout_seconds=ANSWER_SECONDS))
+        except Exception as error:
+            raise DiscoveryError(f"No MCP server answers at {url}: {_cause(error)}") from error
         yield McpWitness(client)
-    finally:
-        await client.__aexit__(None, None, None)
+
+
+def _cause(error: BaseException) -> str:
+    """Say what went wrong: the first of what a group of errors holds."""
+    inner = getattr(error, "exceptions", ())
+    return _cause(inner[0]) if inner else f"{type(error).__name__}: {error}"

@@ -1,0 +1,146 @@
+"""`openxr-agentic doctor`, as a user sees it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import doctor_harness
+import pytest
+from cli_harness import COMMAND
+from doctor_harness import HEADER, ROOT, SECRET, secret_header, secret_runtime
+
+from openxr_agentic import host
+from openxr_agentic.header_numbers import NAMES
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(entry for entry in sys.path if entry))
+    return doctor_harness.isolate(monkeypatch, tmp_path_factory.mktemp("d"))
+
+
+@pytest.fixture
+def mock(monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(host.manifest_path()))
+
+
+def command(*arguments):
+    return subprocess.run(
+        [*COMMAND, "doctor", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_problem_the_exit_code_is_0(mock):
+    done = command()
+    assert done.returncode == 0, done.stdout
+    assert "Active runtime\n  ok       openxr-agentic mock runtime" in done.stdout
+    assert "is offered by openxr-agentic mock runtime" in done.stdout
+    assert done.stderr == ""
+
+
+def test_with_a_problem_the_exit_code_is_1_and_the_remedy_stands_below_it(folder, monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(folder / "missing.json"))
+    done = command()
+    assert done.returncode == 1
+    problem = done.stdout[done.stdout.index("Active runtime") :].splitlines()
+    assert problem[1].startswith("  PROBLEM  The runtime's manifest")
+    assert problem[3].strip().startswith("-> ")
+    assert "2 problems" in done.stdout
+
+
+def test_json_is_one_object_with_every_finding(mock):
+    done = command("--json")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert told["counts"]["problem"] == 0
+    assert set(told["findings"][0]) == {"id", "section", "severity", "what", "why", "remedy"}
+    assert sum(told["counts"].values()) == len(told["findings"])
+
+
+def test_a_header_gives_settings_on_stdout_and_the_explanation_on_stderr(tmp_path):
+    path = tmp_path / HEADER.name
+    path.write_text(secret_header(), encoding="utf-8")
+    done = command("--header", str(path))
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == SECRET
+    assert f"{NAMES[0]} = {SECRET[NAMES[0]]} (read from" in done.stderr
+    assert "in force now is 1000990000" in done.stderr
+    assert "OPENXR_AGENTIC_NUMBERS" in done.stderr
+
+
+def test_the_settings_can_be_used_as_they_are_printed(tmp_path, monkeypatch):
+    path = tmp_path / HEADER.name
+    path.write_text(secret_header(), encoding="utf-8")
+    settings = tmp_path / "numbers.json"
+    settings.write_text(command("--header", str(path)).stdout, encoding="utf-8")
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", str(settings))
+    again = command("--header", str(path))
+    assert "nothing needs to be set" in again.stderr
+
+
+def test_an_incomplete_header_says_what_is_open_and_exits_with_1(tmp_path):
+    path = tmp_path / HEADER.name
+    text = secret_header().replace("PARAMETER_TYPE_STRING_METAX1 = 21", "PARAMETER_TYPE_STRING_METAX1 = SOMEWHERE")
+    path.write_text(text.replace("TYPE_NUMBER_METAX1 = 9", "TYPE_NUMBER_METAX1 = 0"), encoding="utf-8")
+    done = command("--header", str(path))
+    assert done.returncode == 1
+    assert len(json.loads(done.stdout)) == len(NAMES) - 1
+    assert "SOMEWHERE is defined elsewhere" in done.stderr
+    assert "clash" in done.stderr  # STRING is assumed to be 0, which NUMBER is now
+
+
+def test_a_file_that_is_no_header_is_an_error_without_output():
+    done = command("--header", str(ROOT / "README.md"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert "defines none of the extension's numbers" in done.stderr
+
+
+def test_discovery_says_what_it_will_do_and_does_nothing_unasked(mock):
+    done = command("--discover")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "registers tools on trial" in done.stderr
+    assert "--yes" in done.stderr
+
+
+def test_discovery_prints_the_settings_of_a_host_with_secret_numbers(monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(secret_runtime()))
+    done = command("--discover", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == SECRET
+
+
+def test_with_the_settings_that_discovery_prints_a_tool_can_be_registered_on_that_host(monkeypatch):
+    program = (
+        "import openxr_agentic as agentic\n"
+        "from openxr_agentic import loader\n"
+        "from openxr_agentic.testing import raw_instance\n"
+        "address = loader.load().get_instance_proc_addr\n"
+        "instance = raw_instance.create(address, [agentic.EXTENSION_NAME])\n"
+        "with agentic.AgenticExtension(instance) as extension:\n"
+        "    parameter = agentic.ToolParameter('p', '', agentic.ParameterType.OBJECT)\n"
+        "    try:\n"
+        "        extension.register_tool('tool', '', [parameter], str)\n"
+        "        print('registered')\n"
+        "    except agentic.ResultError as error:\n"
+        "        print(error.name)\n"
+        "raw_instance.destroy(address, instance)\n"
+    )
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(secret_runtime()))
+
+    def registering():
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+    assert registering() == "XR_ERROR_VALIDATION_FAILURE\n"
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", command("--discover", "--yes").stdout)
+    assert registering() == "registered\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--json", "--discover"), ("--discover", "--header", str(ROOT / "README.md")), ("--yes",)]
+)
+def test_options_that_do_not_go_together_are_refused(arguments):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert "Usage:" in done.stderr

@@ -1,0 +1,669 @@
+"""The doctor: each thing that goes wrong between an app and an agent has a finding of its own."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import doctor_harness
+import pytest
+from doctor_harness import EXTENSION, findings, layer_manifest, library, runtime_manifest
+
+from openxr_agentic import architecture, doctor, host, loader
+from openxr_agentic.doctor import (
+    environment,
+    installation,
+    layers,
+    manifests,
+    numbers,
+    offer,
+    openxr_loader,
+    runtime,
+    serving,
+)
+from openxr_agentic.doctor.findings import Finding, Severity, ok, run
+
+MOCK_COMMAND = "openxr-agentic run -- python app.py"
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    return doctor_harness.isolate(monkeypatch, tmp_path)
+
+
+def problem_of(*checks):
+    """The only problem that checks find."""
+    found = [finding for check in checks for finding in check() if finding.severity is Severity.PROBLEM]
+    assert len(found) == 1, found
+    assert found[0].why
+    assert found[0].remedy
+    return found[0]
+
+
+# ---- findings
+
+
+def test_a_check_that_fails_itself_becomes_a_finding_and_what_it_found_before_is_kept():
+    def check():
+        yield ok("runtime.active", "one")
+        raise KeyError("broken")
+
+    first, last = run(check)
+    assert first.what == "one"
+    assert last.id.endswith(".check-failed")
+    assert last.severity is Severity.WARNING
+    assert "'check' could not be made: KeyError: 'broken'" in last.what
+
+
+def test_a_finding_as_json_has_its_section():
+    finding = Finding("runtime.missing", Severity.PROBLEM, "what", "why", "remedy")
+    assert finding.as_json() == {
+        "id": "runtime.missing",
+        "section": "runtime",
+        "severity": "problem",
+        "what": "what",
+        "why": "why",
+        "remedy": "remedy",
+    }
+
+
+def test_on_the_mock_runtime_an_examination_finds_no_problem(monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(host.manifest_path()))
+    found = list(doctor.examine())
+    assert [finding for finding in found if finding.severity is Severity.PROBLEM] == []
+    sections = list(dict.fromkeys(finding.section for finding in found))
+    assert sections == [
+        "installation",
+        "environment",
+        "loader",
+        "runtime",
+        "layers",
+        "offer",
+        "numbers",
+        "serving",
+    ]
+    assert not [finding for finding in found if finding.id.endswith("check-failed")]
+
+
+def test_with_half_of_things_broken_every_check_still_finds_something(monkeypatch, folder):
+    program = (
+        "import sys\n"
+        "for name in ('openxr_agentic._native._binding', 'mcp', 'uvicorn', 'xr'):\n"
+        "    sys.modules[name] = None\n"
+        "from openxr_agentic import doctor\n"
+        "for finding in doctor.examine(): print(finding.severity.value, finding.id)\n"
+    )
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(folder))
+    monkeypatch.setenv("XR_API_LAYER_PATH", "\x01")
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", "[")
+    monkeypatch.setenv("AGENTICXR_MCP_PORT", "abc")
+    monkeypatch.setenv("PYTHONPATH", str(doctor_harness.ROOT))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = done.stdout.splitlines()
+    for line in (
+        "problem installation.native-binding",
+        "problem runtime.folder",
+        "problem installation.pyopenxr-missing",
+        "problem layers.path-missing",
+        "problem offer.no-runtime",
+        "problem serving.port-invalid",
+    ):
+        assert line in found, done.stdout
+    assert "check-failed" not in done.stdout
+
+
+# ---- installation
+
+
+def test_python_package_and_native_build_are_shown():
+    found = findings(installation.check_python, installation.check_package)
+    assert found["installation.python"].severity is Severity.OK
+    assert architecture.of_this_python() in found["installation.python"].what
+    assert "abi3" in found["installation.native-binding"].what
+    assert "(stable ABI)" in found["installation.native-binding"].what
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "identifier"),
+    [
+        ("sys.maxsize", 2**31 - 1, "installation.python-32-bit"),
+        ("sys.version_info", (3, 9, 18), "installation.python-version"),
+        ("sysconfig.get_config_var", lambda _name: 1, "installation.python-free-threaded"),
+    ],
+)
+def test_a_python_that_the_native_part_does_not_run_in_is_a_problem(monkeypatch, target, value, identifier):
+    monkeypatch.setattr(target, value)
+    (finding,) = list(installation.check_python())
+    assert (finding.id, finding.severity) == (identifier, Severity.PROBLEM)
+
+
+def test_native_libraries_that_are_not_built_are_two_problems(monkeypatch):
+    monkeypatch.delitem(sys.modules, "openxr_agentic._native")
+    monkeypatch.setitem(sys.modules, "openxr_agentic._native._binding", None)
+    monkeypatch.setattr(host, "_SUFFIX", ".missing")
+    found = findings(installation.check_package)
+    assert found["installation.native-binding"].severity is Severity.PROBLEM
+    assert "cannot be imported" in found["installation.native-binding"].what
+    assert found["installation.mock-runtime"].severity is Severity.PROBLEM
+
+
+def test_another_installed_version_than_the_imported_one_is_a_warning(monkeypatch):
+    monkeypatch.setattr(installation, "_version", lambda _name: "0.0.1")
+    assert "0.0.1 is installed" in findings(installation.check_package)["installation.two-versions"].what
+
+
+def fake_xr(folder, text, monkeypatch):
+    (folder / "packages" / "xr").mkdir(parents=True)
+    (folder / "packages" / "xr" / "__init__.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder / "packages")
+    monkeypatch.delitem(sys.modules, "xr", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("AttributeError: 'NoneType' object has no attribute 'glXGetCurrentContext' (OpenGL.raw.GLX)", "libglx0"),
+        ("OSError: /lib/libc.so.6: version `GLIBC_2.99' not found", "built for a newer system"),
+        ("ImportError: no such thing", "--force-reinstall pyopenxr"),
+    ],
+)
+def test_an_xr_that_cannot_be_imported_is_quoted_with_what_to_install(folder, monkeypatch, error, remedy):
+    kind, _, text = error.partition(": ")
+    fake_xr(folder, f"raise {kind}({text!r})", monkeypatch)
+    finding = problem_of(installation.check_pyopenxr)
+    assert finding.id == "installation.pyopenxr-import"
+    assert error in finding.what
+    assert remedy in finding.remedy
+
+
+def test_an_xr_that_takes_its_process_down_does_not_take_the_doctor_down(folder, monkeypatch):
+    fake_xr(folder, "import os; os.abort()", monkeypatch)
+    assert problem_of(installation.check_pyopenxr).id == "installation.pyopenxr-import"
+
+
+def test_extras_that_are_missing_are_hints_with_the_command(monkeypatch):
+    monkeypatch.setattr(installation, "is_installed", lambda name: name not in ("mcp", "click"))
+    found = findings(installation.check_extras)
+    assert found["installation.extra-mcp"].what == "mcp is not installed."
+    assert found["installation.extra-mcp"].remedy == "python -m pip install 'openxr-agentic[mcp]'"
+    assert found["installation.extra-cli"].severity is Severity.HINT
+
+
+# ---- environment
+
+
+def test_variables_in_force_are_shown_without_secrets(monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", "/some/runtime.json")
+    monkeypatch.setenv("OPENXR_AGENTIC_TOKEN", "swordfish")
+    shown = [finding.what for finding in environment.check_variables()]
+    assert "XR_RUNTIME_JSON=/some/runtime.json" in shown
+    assert not [text for text in shown if "swordfish" in text]
+    assert "OPENXR_AGENTIC_TOKEN=(set; not shown)" in shown
+
+
+def test_an_elevated_process_is_told_which_variables_the_loader_ignores(monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("XR_RUNTIME_JSON", "/some/runtime.json")
+    finding = problem_of(environment.check_elevation)
+    assert finding.id == "environment.elevated"
+    assert "ignores XR_RUNTIME_JSON" in finding.what
+    assert "rights of user 0, and was started by user 1000" in finding.what
+    assert environment.loader_variable("XR_RUNTIME_JSON") == ""
+    assert runtime.chosen().path is None
+
+
+def test_rights_that_the_kernel_gave_at_the_start_count_as_elevated(monkeypatch):
+    monkeypatch.setattr(environment, "_started_secure", lambda: True)
+    assert "file capabilities" in environment.elevated()
+
+
+def test_root_alone_is_a_hint_since_the_loader_heeds_its_variables(monkeypatch):
+    for name in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, name, lambda: 0)
+    monkeypatch.setenv("XR_RUNTIME_JSON", "/some/runtime.json")
+    (finding,) = list(environment.check_elevation())
+    assert (finding.id, finding.severity) == ("environment.root", Severity.HINT)
+    assert environment.loader_variable("XR_RUNTIME_JSON") == "/some/runtime.json"
+
+
+# ---- loader
+
+
+def test_the_loader_is_shown_with_its_processor_and_origin():
+    found = findings(openxr_loader.check_loader)["loader.file"]
+    assert found.severity is Severity.OK
+    assert f"(pyopenxr's own, for {architecture.of_this_python()})" in found.what
+
+
+def test_a_loader_of_the_system_is_a_hint(monkeypatch, folder):
+    path = library(folder / "libopenxr_loader.so.1")
+    monkeypatch.setattr(loader, "_loaded", loader.Loader(str(path), None, 1))
+    finding = findings(openxr_loader.check_loader)["loader.file"]
+    assert finding.severity is Severity.HINT
+    assert "the system's" in finding.what
+
+
+def test_a_missing_loader_is_a_problem_with_what_was_tried(monkeypatch):
+    monkeypatch.setattr(loader, "_loaded", None)
+    monkeypatch.setattr(loader, "_candidates", lambda: [("", "pyopenxr: not here")])
+    finding = problem_of(openxr_loader.check_loader)
+    assert finding.id == "loader.none"
+    assert "pyopenxr: not here" in finding.what
+
+
+# ---- the active runtime
+
+
+def test_without_a_runtime_the_doctor_names_the_variable_the_places_and_the_mock_command(folder):
+    finding = problem_of(runtime.check_runtime)
+    assert finding.id == "runtime.none"
+    assert "XR_RUNTIME_JSON is not set" in finding.what
+    assert str(folder / "xdg_config_home" / "openxr" / "1" / "active_runtime.json") in finding.what
+    assert MOCK_COMMAND in finding.remedy
+
+
+def broken_manifest(folder, kind):
+    path = folder / "runtime.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "not-json":
+        path.write_text('{"runtime": ', encoding="utf-8")
+    elif kind == "missing-library":
+        runtime_manifest(path, "./libmissing.so")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("missing", "does not exist"),
+        ("folder", "is a folder, not a file"),
+        ("not-json", "is not JSON: Expecting value: line 1"),
+        ("missing-library", 'names the library "./libmissing.so", and'),
+    ],
+)
+def test_four_kinds_of_broken_runtime_manifests_are_four_different_findings(folder, monkeypatch, kind, text):
+    path = broken_manifest(folder, kind)
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    finding = problem_of(runtime.check_runtime)
+    assert finding.id == f"runtime.{kind}"
+    assert str(path) in finding.what
+    assert "chosen by XR_RUNTIME_JSON" in finding.what
+    assert text in finding.what
+    assert MOCK_COMMAND in finding.remedy
+    assert "unset XR_RUNTIME_JSON" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("root", "text"),
+    [
+        ([], "is not a JSON object"),
+        ({"file_format_version": "1.0.0"}, 'has no object "runtime"'),
+        ({"file_format_version": "1.0.0", "api_layer": {}}, "belongs to another kind of thing"),
+        ({"file_format_version": "2.0.0", "runtime": {"library_path": "x"}}, "has file_format_version '2.0.0'"),
+        ({"file_format_version": "1.0.0", "runtime": {}}, 'has no text "library_path" in "runtime"'),
+    ],
+)
+def test_a_manifest_that_lacks_something_is_told_what(folder, monkeypatch, root, text):
+    path = folder / "runtime.json"
+    path.write_text(json.dumps(root), encoding="utf-8")
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    finding = problem_of(runtime.check_runtime)
+    assert finding.id == "runtime.incomplete"
+    assert text in finding.what
+
+
+def test_a_library_for_another_processor_is_named_with_both(folder, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    path = runtime_manifest(folder / "runtime.json", library(folder / "libruntime.so", machine=0x03))
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    finding = problem_of(runtime.check_runtime)
+    assert finding.id == "runtime.architecture"
+    assert "built for x86 (32-bit), and this Python needs x86_64" in finding.what
+
+
+def test_a_sound_runtime_is_shown_with_how_it_was_chosen_and_its_library(folder):
+    place = folder / "xdg_config_dirs" / "openxr" / "1"
+    real = runtime_manifest(folder / "installed" / "runtime.json", "../libruntime.so")
+    library(folder / "libruntime.so")
+    place.mkdir(parents=True)
+    (place / "active_runtime.json").symlink_to(real)
+    found = findings(runtime.check_runtime)["runtime.active"]
+    assert found.severity is Severity.OK
+    assert "Test runtime" in found.what
+    assert "the system's active runtime" in found.what
+    assert f"a link to {real}" in found.what
+    assert "libruntime.so for" in found.what
+
+
+def test_a_link_that_leads_nowhere_and_a_variable_that_replaces_the_system_are_said(folder, monkeypatch):
+    place = folder / "xdg_config_home" / "openxr" / "1"
+    place.mkdir(parents=True)
+    (place / "active_runtime.json").symlink_to(folder / "gone.json")
+    system = runtime_manifest(folder / "etc" / "openxr" / "1" / "active_runtime.json", "libruntime.so")
+    monkeypatch.setenv("XR_RUNTIME_JSON", "runtime.json")
+    found = findings(runtime.check_choice)
+    assert str(folder / "gone.json") in found["runtime.dangling-link"].what
+    assert str(system) in found["runtime.replaced"].what
+    assert "depends on the folder" in found["runtime.relative"].what
+
+
+def test_what_the_khronos_loader_takes_and_json_does_not_is_no_problem(folder, monkeypatch):
+    path = runtime_manifest(folder / "runtime.json", library(folder / "libruntime.so"))
+    text = path.read_text(encoding="utf-8").replace('"runtime":', '/* a, } */ "runtime": // "x"\n', 1)
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("}}", ",},}").encode())
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    found = list(runtime.check_runtime())
+    assert [finding.id for finding in found] == ["runtime.oddity", "runtime.oddity", "runtime.active"]
+    assert "byte order mark" in found[0].what
+    assert "comments or trailing commas" in found[1].what
+
+
+def test_on_windows_forward_slashes_and_paths_beyond_ascii_are_said(folder, monkeypatch):
+    path = runtime_manifest(folder / "Brücke" / "runtime.json", "./runtime.dll")
+    library(path.parent / "runtime.dll")
+    monkeypatch.setattr(manifests.sys, "platform", "win32")
+    read = manifests.read(path, "runtime")
+    assert "needs backslashes" in read.oddities[0]
+    assert "beyond ASCII" in read.oddities[1]
+
+
+# ---- layers
+
+
+def explicit(folder):
+    return folder / "xdg_data_dirs" / "openxr" / "1" / "api_layers" / "explicit.d"
+
+
+def implicit(folder):
+    return folder / "xdg_data_home" / "openxr" / "1" / "api_layers" / "implicit.d"
+
+
+@pytest.fixture
+def no_pyopenxr(monkeypatch):
+    monkeypatch.setattr(loader, "pyopenxr_layers", lambda: None)
+
+
+def test_a_layer_path_that_names_the_json_file_must_be_the_folder(folder, monkeypatch):
+    path = layer_manifest(folder / "layers" / "one.json", library(folder / "libone.so"))
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(path))
+    finding = problem_of(layers.check_layer_path)
+    assert finding.id == "layers.path-is-file"
+    assert "must name the folder" in finding.what
+    assert finding.remedy == f"export XR_API_LAYER_PATH={path.parent}"
+
+
+def test_a_layer_path_that_is_missing_or_empty_is_told_apart(folder, monkeypatch):
+    (folder / "empty").mkdir()
+    monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join([str(folder / "gone"), str(folder / "empty")]))
+    found = findings(layers.check_layer_path)
+    assert found["layers.path-missing"].severity is Severity.PROBLEM
+    assert found["layers.path-empty"].severity is Severity.WARNING
+
+
+def test_a_layer_path_hides_the_layers_of_the_default_places(folder, monkeypatch, no_pyopenxr):
+    hidden = layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
+    assert findings(layers.check_default_places) == {}
+    (folder / "mine").mkdir()
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(folder / "mine"))
+    finding = findings(layers.check_default_places)["layers.path-replaces"]
+    assert str(hidden) in finding.what
+    assert finding.remedy == f"export XR_API_LAYER_PATH={folder / 'mine'}{os.pathsep}{hidden.parent}"
+    assert layers.found() == []
+
+
+def test_importing_xr_hides_the_layers_of_the_default_places_too(folder, monkeypatch):
+    monkeypatch.setattr(loader, "pyopenxr_layers", lambda: folder)
+    layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
+    assert "`import xr` sets it" in findings(layers.check_default_places)["layers.path-replaces"].what
+
+
+def test_every_layer_is_listed_with_its_kind_and_state(folder, monkeypatch, no_pyopenxr):
+    one = library(folder / "libone.so")
+    layer_manifest(explicit(folder) / "one.json", one, "XR_APILAYER_TEST_explicit")
+    layer_manifest(implicit(folder) / "a.json", one, "XR_APILAYER_TEST_on", disable_environment="NO_A")
+    layer_manifest(implicit(folder) / "b.json", one, "XR_APILAYER_TEST_off", disable_environment="NO_B")
+    layer_manifest(
+        implicit(folder) / "c.json", one, "XR_APILAYER_TEST_asked", disable_environment="NO_C", enable_environment="C"
+    )
+    monkeypatch.setenv("NO_B", "1")
+    told = [finding.what for finding in layers.check_layers()]
+    assert "XR_APILAYER_TEST_on (implicit, enabled)" in told[0]
+    assert "XR_APILAYER_TEST_off (implicit, not enabled: NO_B is set, which turns it off)" in told[1]
+    assert "XR_APILAYER_TEST_asked (implicit, not enabled: C is not set, which would turn it on)" in told[2]
+    assert "XR_APILAYER_TEST_explicit (explicit, not enabled)" in told[3]
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_explicit")
+    assert "XR_APILAYER_TEST_explicit (explicit, enabled)" in [finding.what for finding in layers.check_layers()][3]
+
+
+def test_the_layers_that_pyopenxr_brings_are_found():
+    assert "XR_APILAYER_LUNARG_core_validation" in {layer.name for layer in layers.found()}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"library_path": "./gone.so"}, "does not exist"),
+        ({"name": None}, 'has no text "name"'),
+        ({"api_version": None}, 'has no text "api_version"'),
+        ({"implementation_version": 1}, 'has no text "implementation_version"'),
+    ],
+)
+def test_a_broken_layer_is_a_problem_where_it_is_wanted_and_else_a_warning(
+    folder, monkeypatch, no_pyopenxr, change, reason
+):
+    explicit(folder).mkdir(parents=True)
+    library(explicit(folder).parent / "libone.so")
+    path = layer_manifest(
+        explicit(folder) / "one.json", **{"library_path": "../libone.so", "name": "one.json", **change}
+    )
+    (finding,) = list(layers.check_layers())
+    assert finding.severity is Severity.WARNING
+    assert reason in finding.what
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", path.name)
+    finding = problem_of(layers.check_layers)
+    assert reason in finding.what
+    assert str(path) in finding.what
+
+
+def test_an_implicit_layer_that_cannot_be_turned_off_is_broken(folder, no_pyopenxr):
+    layer_manifest(implicit(folder) / "one.json", library(folder / "libone.so"))
+    (finding,) = list(layers.check_layers())
+    assert '"disable_environment", which an implicit layer must have' in finding.what
+
+
+def test_a_layer_for_another_processor_is_a_hint_until_it_is_enabled(folder, monkeypatch, no_pyopenxr):
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so", machine=0x03))
+    assert findings(layers.check_layers)["layers.architecture"].severity is Severity.HINT
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
+    assert "x86 (32-bit)" in problem_of(layers.check_layers).what
+
+
+def test_an_enabled_layer_that_is_not_found_is_a_problem_with_those_that_are(folder, monkeypatch, no_pyopenxr):
+    layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one,XR_APILAYER_TEST_two")
+    finding = problem_of(layers.check_enabled)
+    assert finding.id == "layers.not-found"
+    assert "'XR_APILAYER_TEST_one,XR_APILAYER_TEST_two'" in finding.what
+    assert "separated by ':', not by ','" in finding.what
+    assert "Found are: XR_APILAYER_TEST_one" in finding.remedy
+    assert "XR_ERROR_API_LAYER_NOT_PRESENT" in finding.why
+
+
+# ---- who offers the extension
+
+
+@pytest.fixture
+def mock_runtime_active(monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(host.manifest_path()))
+
+
+def test_the_runtime_that_offers_the_extension_is_named(mock_runtime_active):
+    finding = findings(offer.check_offer)["offer.runtime"]
+    assert finding.what == f"{EXTENSION} is offered by openxr-agentic mock runtime."
+
+
+def test_a_layer_that_offers_it_is_named_and_told_from_the_runtime(folder, monkeypatch, mock_runtime_active):
+    one = library(folder / "libone.so")
+    layer_manifest(implicit(folder) / "a.json", one, "XR_APILAYER_TEST_a", [EXTENSION], disable_environment="NO_A")
+    finding = findings(offer.check_offer)["offer.both"]
+    assert "by the layer XR_APILAYER_TEST_a and by openxr-agentic mock runtime" in finding.what
+    asked = []
+
+    def ask(environment=None):
+        asked.append(environment)
+        return offer.Answer((EXTENSION,) if environment is None else ("XR_MND_headless",))
+
+    monkeypatch.setattr(offer, "ask", ask)
+    assert findings(offer.check_offer)["offer.layer"].what == f"{EXTENSION} is offered by the layer XR_APILAYER_TEST_a."
+    assert asked[-1]["NO_A"] == "1"
+
+
+def test_a_runtime_without_the_extension_is_named_as_the_one_that_lacks_it(folder, monkeypatch):
+    path = runtime_manifest(folder / "other.json", library(folder / "libother.so"), name="Other runtime")
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    monkeypatch.setattr(offer, "ask", lambda: offer.Answer(("XR_KHR_opengl_enable",)))
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.nobody"
+    assert f"Neither the runtime Other runtime ({path}) nor an enabled API layer offers {EXTENSION}." in finding.what
+    assert MOCK_COMMAND in finding.remedy
+
+
+def test_a_layer_that_offers_it_and_is_not_enabled_is_a_hint_with_the_variables(folder, monkeypatch, no_pyopenxr):
+    path = layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"), extensions=[EXTENSION])
+    monkeypatch.setattr(offer, "ask", lambda: offer.Answer(()))
+    hint = findings(offer.check_offer)["offer.layer-not-enabled"]
+    assert "XR_APILAYER_TEST_one" in hint.what
+    assert hint.remedy == f"export XR_API_LAYER_PATH={path.parent} XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one"
+
+
+def test_without_a_runtime_nobody_offers_it(folder):
+    assert problem_of(offer.check_offer).id == "offer.no-runtime"
+
+
+def test_a_runtime_library_that_cannot_be_loaded_is_quoted_from_the_loader(folder, monkeypatch):
+    path = runtime_manifest(folder / "runtime.json", library(folder / "libruntime.so"))
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.no-runtime"
+    assert "libruntime.so" in finding.what
+
+
+def compiled(folder, body):
+    """A runtime library that does something wrong when the loader asks for it; returns its manifest."""
+    source = folder / "runtime.c"
+    source.write_text(f"#include <stdlib.h>\n#include <unistd.h>\nint xrNegotiateLoaderRuntimeInterface(void) {body}\n")
+    command = [doctor_harness.CC, "-shared", "-fPIC", source, "-o", folder / "libruntime.so"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except OSError:
+        pytest.skip("there is no C compiler")
+    return runtime_manifest(folder / "runtime.json", folder / "libruntime.so")
+
+
+def test_a_runtime_that_crashes_does_not_take_the_doctor_down(folder, monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(compiled(folder, "{ abort(); }")))
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.crash"
+    assert "the runtime Test runtime" in finding.what
+    assert "ended by SIGABRT" in finding.what
+
+
+def test_a_runtime_that_hangs_is_given_up(folder, monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(compiled(folder, "{ for (;;) pause(); }")))
+    monkeypatch.setattr(offer, "_CHILD_SECONDS", 1.0)
+    assert problem_of(offer.check_offer).id == "offer.timeout"
+
+
+# ---- numbers
+
+
+def test_every_number_is_shown_with_its_origin(monkeypatch):
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", '{"XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_META": 1000123000}')
+    told = [finding.what for finding in numbers.check_numbers()]
+    assert "XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1 = 1000123000 (OPENXR_AGENTIC_NUMBERS)" in told
+    assert "XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTER_INFO_METAX1 = 1000990001 (assumed)" in told
+    assert told[-1].startswith("7 of 8 numbers are assumed")
+
+
+def test_numbers_that_cannot_be_used_are_a_problem(monkeypatch):
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", "{")
+    assert problem_of(numbers.check_numbers).id == "numbers.invalid"
+
+
+# ---- the agent's end
+
+
+@pytest.mark.parametrize("value", ["abc", "70000", "80"])
+def test_a_port_that_cannot_be_used_is_reported_with_the_range_and_the_default(monkeypatch, value):
+    monkeypatch.setenv("AGENTICXR_MCP_PORT", value)
+    finding = problem_of(serving.check_port)
+    assert finding.id == "serving.port-invalid"
+    for text in (repr(value), "1024", "65535", "8720"):
+        assert text in finding.what
+
+
+def test_without_the_variable_the_port_is_the_default(monkeypatch):
+    monkeypatch.setattr("openxr_agentic.mcp.ports.listen", lambda port: socket.socket())
+    (finding,) = list(serving.check_port())
+    assert finding.what == "Port 8720 (the default; AGENTICXR_MCP_PORT is not set), free."
+
+
+def test_a_port_that_is_taken_is_shown_with_who_holds_it(monkeypatch):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        monkeypatch.setenv("AGENTICXR_MCP_PORT", str(holder.getsockname()[1]))
+        found = findings(serving.check_port)
+    assert found["serving.port-taken"].severity is Severity.HINT
+    assert f"(process {os.getpid()})" in found["serving.port-taken"].what
+    assert "must agree" in found["serving.port-changed"].why
+
+
+def test_the_channel_folder_is_looked_at_for_its_kind_and_mode(folder):
+    place = folder / "xdg_runtime_dir" / "openxr-agentic"
+    assert "made by the first app" in findings(serving.check_channel_folder)["serving.channel-folder"].what
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    warning = findings(serving.check_channel_folder)["serving.channel-mode"]
+    assert "mode 0755" in warning.what
+    assert warning.remedy == f"chmod 700 {place}"
+    place.chmod(0o700)
+    assert findings(serving.check_channel_folder)["serving.channel-folder"].severity is Severity.OK
+    place.rmdir()
+    place.symlink_to(folder)
+    assert "is a link" in problem_of(serving.check_channel_folder).what
+
+
+def test_a_channel_folder_that_cannot_be_made_or_is_too_long_is_a_problem(folder, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder / "gone"))
+    finding = problem_of(serving.check_channel_folder)
+    assert finding.id == "serving.channel-parent"
+    assert "XDG_RUNTIME_DIR" in finding.remedy
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder / ("x" * 100)))
+    assert problem_of(serving.check_channel_folder).id == "serving.channel-path-too-long"
+
+
+def test_a_channel_folder_of_somebody_else_is_a_problem(folder, monkeypatch):
+    (folder / "xdg_runtime_dir" / "openxr-agentic").mkdir(mode=0o700)
+    other = os.geteuid() + 1
+    monkeypatch.setattr(serving.os, "geteuid", lambda: other)
+    assert "belongs to user" in problem_of(serving.check_channel_folder).what
+
+
+def test_running_apps_with_a_channel_are_listed(folder):
+    place = folder / "xdg_runtime_dir" / "openxr-agentic"
+    assert "serving.no-app" in findings(serving.check_apps)
+    place.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = os.getcwd()
+        os.chdir(place)  # the whole path may be too long for a socket
+        try:
+            listener.bind(f"{os.getpid()}.sock")
+        finally:
+            os.chdir(here)
+        assert f"process {os.getpid()}" in findings(serving.check_apps)["serving.app"].what

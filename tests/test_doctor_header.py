@@ -1,0 +1,191 @@
+"""`doctor --header`: the numbers, read out of headers in every style, without a compiler."""
+
+import re
+from pathlib import Path
+
+import pytest
+from doctor_harness import HEADER, PREFIX, ROOT, SECRET, secret_header
+
+from openxr_agentic.doctor.header import HeaderError, read_header, read_text
+from openxr_agentic.header_numbers import MAIN_THREAD_BIT, NAMES, PARAMETER_STRUCTURE, REGISTER_INFO_STRUCTURE
+
+STRING = f"{PREFIX}PARAMETER_TYPE_STRING_METAX1"
+KINDS = ("STRING", "NUMBER", "BOOLEAN", "ARRAY", "OBJECT")
+
+# In the style of the headers that Meta generates; the values are made up.
+PREVIEW = """\
+/*
+ * Copyright (c) Somebody; XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1 = 5
+ */
+#ifndef METAX1_AGENTIC_EXTERNAL_TOOL_H_
+#define METAX1_AGENTIC_EXTERNAL_TOOL_H_ 1
+#include <openxr/openxr.h>
+#ifndef XR_METAX1_agentic_external_tool
+
+// XR_METAX1_agentic_external_tool is a preprocessor guard. Do not pass it to API calls.
+#define XR_METAX1_agentic_external_tool 1
+#define XR_METAX1_agentic_external_tool_SPEC_VERSION 1
+#define XR_METAX1_AGENTIC_EXTERNAL_TOOL_EXTENSION_NAME "XR_METAX1_agentic_external_tool"
+static const XrStructureType XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1 = (XrStructureType) 1000613000;
+static const XrStructureType XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTER_INFO_METAX1 = (XrStructureType) 1000613001;
+
+typedef enum XrAgenticExternalToolParameterTypeMETAX1 {
+    XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_STRING_METAX1 = 1,
+    XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_NUMBER_METAX1 = 2,
+    XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_BOOLEAN_METAX1 = 3,
+    XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_ARRAY_METAX1 = 4,
+    XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_OBJECT_METAX1 = 5,
+    XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_METAX1_MAX_ENUM = 0x7FFFFFFF
+} XrAgenticExternalToolParameterTypeMETAX1;
+typedef XrFlags64 XrAgenticExternalToolCallbackInfoFlagsMETAX1;
+
+// Flag bits for XrAgenticExternalToolCallbackInfoFlagsMETAX1
+static const XrAgenticExternalToolCallbackInfoFlagsMETAX1 \
+XR_AGENTIC_EXTERNAL_TOOL_CALLBACK_INFO_APPLICATION_MAIN_THREAD_BIT_METAX1 = 0x00000004;
+#endif
+#endif
+"""
+IN_PREVIEW = dict(zip(NAMES, (1000613000, 1000613001, 1, 2, 3, 4, 5, 4), strict=True))
+
+
+def read(text):
+    return read_text(text, Path("header.h"))
+
+
+def value(definition, name=PARAMETER_STRUCTURE):
+    return read(definition).numbers.get(name)
+
+
+def test_a_header_in_the_style_of_metas_preview_headers_gives_every_number():
+    reading = read(PREVIEW)
+    assert reading.numbers == IN_PREVIEW
+    assert (reading.missing, reading.unclear, reading.disagreeing) == ((), {}, {})
+
+
+def test_another_suffix_and_line_ends_change_nothing():
+    assert read(re.sub(r"METAX1\b", "META", PREVIEW)).numbers == IN_PREVIEW
+    assert read(PREVIEW.replace("\n", "\r\n")).numbers == IN_PREVIEW
+
+
+def test_our_own_header_is_read_alone_in_its_folder_and_with_other_numbers(tmp_path):
+    (tmp_path / HEADER).parent.mkdir()
+    (tmp_path / HEADER).write_text(secret_header(), encoding="utf-8")
+    assert read_header(tmp_path / HEADER).numbers == SECRET
+    assert read_header(tmp_path).numbers == SECRET
+    assert len(read_header(ROOT / "native_headers").numbers) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1000613004",
+        "(1000613004)",
+        "((XrStructureType)1000613004)",
+        "( XrStructureType ) ( 1000613004 )",
+        "static_cast<XrStructureType>(1000613004)",
+        "XrStructureType(1000613004)",
+        "0x3BA4248C",
+        "0X3ba4248cU",
+        "1000613004UL",
+        "07351022214",
+        "1000000000 + (614 - 1) * 1000 + 4",
+        "(XrStructureType)(1000613000 | 4)",
+        "BASE + 4",
+        "(XrStructureType)(BASE) + 4",
+        "1000613000 + \\\n    4",
+        "1000613004 /* not 7 */ // nor 8",
+    ],
+)
+@pytest.mark.parametrize("form", ["#define {} {}", "static const XrStructureType {} = {};", "enum X {{ {} = {} , }};"])
+def test_a_number_is_read_in_every_form(form, expression):
+    text = f"#define BASE 1000613000\n{form.format(PARAMETER_STRUCTURE, expression.strip())}\n"
+    if form.startswith("#") or "//" not in expression:
+        assert value(text) == 1000613004
+    else:
+        assert value(text.replace(";", "\n;").replace(" , ", "\n, ")) == 1000613004
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"constexpr XrStructureType {PARAMETER_STRUCTURE}{{1000613004}};",
+        f"const enum XrStructureType {PARAMETER_STRUCTURE} = 1000613004;",
+        f"inline constexpr int {PARAMETER_STRUCTURE} = 1000613004;",
+        f"  #  define   {PARAMETER_STRUCTURE}   1000613004  ",
+    ],
+)
+def test_other_ways_to_write_a_constant_are_read_too(text):
+    assert value(text) == 1000613004
+
+
+@pytest.mark.parametrize(("bit", "number"), [("1 << 6", 64), ("(XrFlags64)1ULL << 6", 64), ("0x40", 64)])
+def test_a_bit_may_be_written_as_a_shift(bit, number):
+    assert value(f"#define {MAIN_THREAD_BIT} ({bit})", MAIN_THREAD_BIT) == number
+
+
+def test_members_without_a_value_follow_the_one_before():
+    names = [f"{PREFIX}PARAMETER_TYPE_{kind}_METAX1" for kind in KINDS]
+    numbers = read(f"enum E {{ {', '.join(names)} }};").numbers
+    assert list(numbers.values()) == [0, 1, 2, 3, 4]
+    numbers = read(f"enum E : int {{ {names[0]} = 0x10, {names[1]}, {names[2]} = {names[0]}, {names[3]}, }};").numbers
+    assert list(numbers.values()) == [16, 17, 16, 17]
+
+
+def test_what_is_in_a_comment_or_a_text_is_no_definition():
+    text = f'// #define {PARAMETER_STRUCTURE} 7\n/* \n#define {PARAMETER_STRUCTURE} 8\n*/ #define S "/*"\n'
+    assert read(text).missing == NAMES
+    assert value(f'{text}#define T "//"\n#define {PARAMETER_STRUCTURE} 9\n') == 9
+
+
+def test_two_values_for_one_name_are_a_disagreement_and_none_is_chosen():
+    text = f"#ifdef NEW\n#define {PARAMETER_STRUCTURE} 5\n#else\n#define {PARAMETER_STRUCTURE} 6\n#endif\n"
+    reading = read(text)
+    assert reading.disagreeing == {PARAMETER_STRUCTURE: (5, 6)}
+    assert PARAMETER_STRUCTURE not in reading.numbers
+    suffix = f"#define {PARAMETER_STRUCTURE} 5\n#define {PARAMETER_STRUCTURE.removesuffix('X1')} 6\n"
+    assert read(suffix).disagreeing == {PARAMETER_STRUCTURE: (5, 6)}
+    assert value(suffix.replace("6", "5")) == 5
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("ELSEWHERE + 1", "ELSEWHERE is defined elsewhere"),
+        ("XR_BIT(3)", "XR_BIT is defined elsewhere"),
+        (PARAMETER_STRUCTURE, "leads to itself"),
+        ("__COUNTER__[0]", "no expression that this reader knows"),
+        ('"text"', "no expression that this reader knows"),
+        ("1.5", "no expression that this reader knows"),
+        ("1 << 9999999999", "no expression that this reader knows"),
+        ("09", "09 is no number"),
+        ("sizeof(int) ? 1 : 2", "no expression that this reader knows"),
+        ("(" * 5000 + "1", "no expression that this reader knows"),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_not_guessed(expression, reason):
+    reading = read(f"#define {PARAMETER_STRUCTURE} {expression}\n")
+    assert PARAMETER_STRUCTURE not in reading.numbers
+    assert reason in reading.unclear[PARAMETER_STRUCTURE]
+
+
+def test_a_missing_number_is_said_with_similar_names_that_are_not_used():
+    reading = read(PREVIEW.replace("REGISTER_INFO_METAX1", "REGISTRATION_INFO_METAX1"))
+    assert reading.missing == (REGISTER_INFO_STRUCTURE,)
+    assert reading.similar == {
+        REGISTER_INFO_STRUCTURE: ("XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTRATION_INFO_METAX1",),
+    }
+    assert REGISTER_INFO_STRUCTURE not in reading.numbers
+
+
+def test_a_file_that_says_nothing_of_the_extension_is_refused(tmp_path):
+    path = tmp_path / "openxr.h"
+    path.write_text("#define XR_TYPE_VIEW 7\n", encoding="utf-8")
+    with pytest.raises(HeaderError, match="defines none of the extension's numbers.*metax1_agentic_external_tool.h"):
+        read_header(path)
+    with pytest.raises(HeaderError, match="cannot be read"):
+        read_header(tmp_path / "missing.h")
+    with pytest.raises(HeaderError, match="cannot be read"):
+        read_header(tmp_path)
+    path.write_bytes(bytes(range(256)) * 10)
+    with pytest.raises(HeaderError, match="defines none"):
+        read_header(path)
