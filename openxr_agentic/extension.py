@@ -439,7 +439,8 @@ def _doubtful_numbers(numbers: dict[str, header_numbers.Number]) -> str:
         return f"the extension's numbers are not those of this host. In force from {how} are: {', '.join(corrected)}."
     return (
         "the extension's numbers, which Meta has not published and this package assumes, are not those of this host; "
-        f"set the right ones with {how}."
+        f"set the right ones with {how}. `openxr-agentic doctor` reads them out of Meta's header (--header FILE), or "
+        "finds them by asking the host (--discover)."
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -421,6 +422,15 @@ def test_importing_xr_hides_the_layers_of_the_default_places_too(folder, monkeyp
     assert "`import xr` sets it" in findings(layers.check_default_places)["layers.path-replaces"].what
 
 
+def test_an_enabled_layer_that_importing_xr_hides_is_a_problem(folder, monkeypatch):
+    monkeypatch.setattr(loader, "pyopenxr_layers", lambda: folder)
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
+    path = layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
+    finding = problem_of(layers.check_default_places)
+    assert "XR_ENABLE_API_LAYERS names XR_APILAYER_TEST_one" in finding.why
+    assert finding.remedy == f"export XR_API_LAYER_PATH={path.parent}"
+
+
 def test_every_layer_is_listed_with_its_kind_and_state(folder, monkeypatch, no_pyopenxr):
     one = library(folder / "libone.so")
     layer_manifest(explicit(folder) / "one.json", one, "XR_APILAYER_TEST_explicit")
@@ -590,6 +600,12 @@ def test_every_number_is_shown_with_its_origin(monkeypatch):
     assert told[-1].startswith("7 of 8 numbers are assumed")
 
 
+def test_the_header_is_shown_and_a_build_variable_without_effect_is_a_hint(monkeypatch):
+    assert "this package's own header" in findings(numbers.check_numbers)["numbers.header"].what
+    monkeypatch.setenv("OPENXR_AGENTIC_INCLUDE_DIR", "/some/include")
+    assert "only while the package is built" in findings(numbers.check_numbers)["numbers.include-dir"].why
+
+
 def test_numbers_that_cannot_be_used_are_a_problem(monkeypatch):
     monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", "{")
     assert problem_of(numbers.check_numbers).id == "numbers.invalid"
@@ -667,3 +683,28 @@ def test_running_apps_with_a_channel_are_listed(folder):
         finally:
             os.chdir(here)
         assert f"process {os.getpid()}" in findings(serving.check_apps)["serving.app"].what
+
+
+# ---- the documentation
+
+
+def ids_in_the_code():
+    """Every id that a finding may have, those that are always fine left out."""
+    folder = doctor_harness.ROOT / "openxr_agentic" / "doctor"
+    text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    ids = set(re.findall(r'(?:problem|hint|warning|\))\(\s*f?"([a-z]+\.[a-z0-9-]+)"', text))
+    kinds = set(re.findall(r'Fault\(\s*"([a-z-]+)"', text))
+    return ids | {f"runtime.{kind}" for kind in kinds}
+
+
+def test_every_id_of_what_may_be_wrong_is_in_the_documentation_and_none_that_is_not():
+    page = (doctor_harness.ROOT / "docs" / "doctor.md").read_text(encoding="utf-8")
+    documented = set()
+    for row in re.findall(r"^\| .*", page, re.MULTILINE):
+        section = ""
+        for named, name in re.findall(r"`([a-z]*)\.([a-z0-9-]+)`", row):
+            section = named or section
+            documented.add(f"{section}.{name}")
+    known = ids_in_the_code()
+    assert len(known) > 40
+    assert documented == known | {"installation.extra-mcp", "installation.extra-cli", "offer.crash", "offer.timeout"}

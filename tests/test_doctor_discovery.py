@@ -10,7 +10,7 @@ from doctor_harness import PREFIX, SECRET, secret_runtime
 
 from openxr_agentic import header_numbers, host
 from openxr_agentic.doctor import discovery, trial_host
-from openxr_agentic.doctor.discovery import ABSURD, KINDS, DiscoveryError, discover
+from openxr_agentic.doctor.discovery import ABSURD, KINDS, Attempt, DiscoveryError, discover
 from openxr_agentic.header_numbers import (
     MAIN_THREAD_BIT,
     PARAMETER_STRUCTURE,
@@ -144,6 +144,12 @@ def test_types_that_nobody_shows_are_told_by_the_documented_order_where_there_is
     assert set(found_in(blind).open) == set(map(parameter_type_number, KINDS))
 
 
+def test_where_the_documented_order_fits_in_several_places_the_types_are_left_open():
+    lenient = FakeHost()
+    lenient.shows = lenient.checks_types = False
+    assert set(found_in(lenient).open) == set(map(parameter_type_number, KINDS))
+
+
 def test_a_host_that_takes_unknown_types_for_strings_gives_the_others_away_and_the_order_the_string():
     ordered = {parameter_type_number(kind): 7 + index for index, kind in enumerate(KINDS)}
     lenient = FakeHost(**ordered)
@@ -172,6 +178,13 @@ def test_the_only_bit_that_is_accepted_needs_no_call():
     assert "no call of it was seen" in found.how[MAIN_THREAD_BIT]
 
 
+def test_where_every_call_comes_on_the_main_thread_the_thread_is_no_evidence():
+    single_threaded = FakeHost()
+    single_threaded.calls_on_main_thread_always = True
+    how = found_in(single_threaded).how[MAIN_THREAD_BIT]
+    assert "the only bit that the host accepts; calls come on the main thread without it too" in how
+
+
 # ---- on the real thing
 
 
@@ -194,16 +207,26 @@ def test_the_numbers_of_a_mock_that_was_built_with_secret_ones_are_found_over_it
     assert "agents see" in found.how[parameter_type_number("OBJECT")]
 
 
-def test_the_numbers_are_found_over_an_mcp_server_as_well(secret, monkeypatch):
+@pytest.mark.parametrize("transport", ["http", "sse"])
+def test_the_numbers_are_found_over_an_mcp_server_as_well(secret, monkeypatch, transport):
     monkeypatch.setattr(trial_host.secrets, "token_hex", lambda _bytes: "test")
 
     async def scenario():
         async with serving("doctor-test") as server:
-            return await trial_host.discover_here(server.endpoints.http)
+            return await trial_host.discover_here(getattr(server.endpoints, transport))
 
     found = run(scenario())
     assert found.numbers == SECRET
     assert "agents see" in found.how[parameter_type_number("NUMBER")]
+
+
+def test_after_the_first_tool_that_is_accepted_no_more_are_registered(secret):
+    async def scenario():
+        async with trial_host.trial() as host_:
+            tools = [Attempt(name, SECRET[REGISTER_INFO_STRUCTURE]) for name in "abc"]
+            return [await host_.attempt(tools, until_accepted=True), await host_.attempt(tools)]
+
+    assert run(scenario()) == [[0], [REFUSED, 0, 0]]
 
 
 def test_wrong_numbers_in_force_do_not_mislead_the_search(secret, monkeypatch):

@@ -168,6 +168,12 @@ def test_what_cannot_be_read_is_said_and_not_guessed(expression, reason):
     assert reason in reading.unclear[PARAMETER_STRUCTURE]
 
 
+def test_a_number_that_is_clear_in_one_place_and_not_in_another_is_not_taken():
+    reading = read(f"#define {PARAMETER_STRUCTURE} 5\n#define {PARAMETER_STRUCTURE} ELSEWHERE\n")
+    assert PARAMETER_STRUCTURE not in reading.numbers
+    assert PARAMETER_STRUCTURE in reading.unclear
+
+
 def test_a_missing_number_is_said_with_similar_names_that_are_not_used():
     reading = read(PREVIEW.replace("REGISTER_INFO_METAX1", "REGISTRATION_INFO_METAX1"))
     assert reading.missing == (REGISTER_INFO_STRUCTURE,)

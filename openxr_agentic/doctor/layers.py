@@ -171,17 +171,21 @@ def check_default_places() -> Iterator[Finding]:
     seen += _json_files(own) if own is not None else []
     names = {manifests.read(path, "api_layer").name for path in seen}
     unseen = [path for path in unseen if path not in seen and manifests.read(path, "api_layer").name not in names]
+    if not unseen or not (given or own is not None):
+        return
     folders = [given] if given else []
     folders += dict.fromkeys(str(path.parent) for path in unseen)
-    if unseen and (given or own is not None):
-        yield hint(
-            "layers.path-replaces",
-            f"{PATH_VARIABLE} replaces the places where explicit layers are looked for"
-            f"{'' if given else ', and `import xr` sets it to its own folder'}; not seen then are "
-            f"{', '.join(map(str, unseen))}.",
-            "Enabling one of those layers fails in an app that imports xr.",
-            f"export {PATH_VARIABLE}={os.pathsep.join(folders)}",
-        )
+    wanted = {manifests.read(path, "api_layer").name for path in unseen} & set(enabled_names())
+    yield (problem if wanted else hint)(
+        "layers.path-replaces",
+        f"{PATH_VARIABLE} replaces the places where explicit layers are looked for"
+        f"{'' if given else ', and `import xr` sets it to its own folder'}; not seen then are "
+        f"{', '.join(map(str, unseen))}.",
+        f"{ENABLE_VARIABLE} names {' and '.join(sorted(wanted))}: xrCreateInstance fails in an app that imports xr."
+        if wanted
+        else "Enabling one of those layers fails in an app that imports xr.",
+        f"export {PATH_VARIABLE}={os.pathsep.join(folders)}",
+    )
 
 
 def check_layers() -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from openxr_agentic import header_numbers
@@ -11,6 +12,7 @@ from openxr_agentic.errors import AgenticError, ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_INCLUDE_VARIABLE = "OPENXR_AGENTIC_INCLUDE_DIR"
 _ORIGINS = {
     "header": "Meta's header, when this package was built",
     "assumed": "assumed",
@@ -34,6 +36,7 @@ def check_numbers() -> Iterator[Finding]:
     except AgenticError as error:
         yield hint("numbers.not-known", f"The numbers in force are not known: {error}")
         return
+    yield from _header()
     for name, number in numbers.items():
         yield ok("numbers.number", f"{name} = {number.value} ({_ORIGINS[number.origin]})")
     assumed = sum(number.origin == "assumed" for number in numbers.values())
@@ -45,6 +48,20 @@ def check_numbers() -> Iterator[Finding]:
             "XR_ERROR_VALIDATION_FAILURE.",
             "With Meta's header: openxr-agentic doctor --header FILE. Without it, where a host refuses them: "
             "openxr-agentic doctor --discover",
+        )
+
+
+def _header() -> Iterator[Finding]:
+    from openxr_agentic._native import lib
+
+    ours = bool(lib.OXA_HEADER_IS_OURS)
+    yield ok("numbers.header", f"Built with {'this package' if ours else 'Meta'}'s own header of the extension.")
+    if ours and os.environ.get(_INCLUDE_VARIABLE):
+        yield hint(
+            "numbers.include-dir",
+            f"{_INCLUDE_VARIABLE} is set, and the installed package was built without it.",
+            "It has an effect only while the package is built.",
+            "python -m pip install --force-reinstall --no-binary openxr-agentic openxr-agentic",
         )
 
 

@@ -120,7 +120,7 @@ async def discover_here(url: str | None) -> Discovery:
 
 async def _discover(url: str | None, in_force: Mapping[str, int]) -> Discovery:
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(_trial())
+        host = await stack.enter_async_context(trial())
         host.witness = await stack.enter_async_context(channel_witness(host.pid) if url is None else mcp_witness(url))
         try:
             return await discover(host, in_force)
@@ -131,7 +131,7 @@ async def _discover(url: str | None, in_force: Mapping[str, int]) -> Discovery:
 
 
 @asynccontextmanager
-async def _trial() -> AsyncIterator[TrialHost]:
+async def trial() -> AsyncIterator[TrialHost]:
     """Start the child; it is gone after the block."""
     environment = {name: value for name, value in os.environ.items() if name != NUMBERS_VARIABLE}
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
