@@ -263,7 +263,8 @@ def no_runtime_text() -> str:
         how = f"{how} was found, but its runtime could not be loaded"
     return (
         f"No OpenXR runtime: {how}. Start your headset's runtime, or use the mock runtime of this package: "
-        "openxr-agentic run -- python app.py (in tests: openxr_agentic.testing.MockRuntime)."
+        "openxr-agentic run -- python app.py (in tests: openxr_agentic.testing.MockRuntime). What is wrong is said by: "
+        "openxr-agentic doctor"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,9 @@ def discover(url: str | None, *, confirmed: bool) -> int:
         if not sys.stdin.isatty():
             raise click.UsageError("To go on without being asked, give --yes.")
         click.confirm("Go on?", abort=True, err=True)
+    # They would log, with tracebacks, what is told here in one line.
+    for name in ("mcp", "httpx2", "httpcore2", "anyio", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     found = asyncio.run(discover_here(url))
     return _report(found.numbers, found.how, found.open)
 

@@ -171,7 +171,9 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
     help="Instead: read the extension's numbers out of Meta's header, and print the settings to keep.",
 )
 @click.option("--discover", is_flag=True, help="Instead: find the numbers by asking a host that refuses ours.")
-@click.option("--url", help="With --discover: the host's MCP server (Meta's: http://localhost:8720/sse).")
+@click.option(
+    "--url", metavar="URL", help="With --discover: the host's MCP server (Meta's: http://localhost:8720/sse)."
+)
 @click.option("--yes", is_flag=True, help="With --discover: do not ask first.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool, header: Path | None, discover: bool, url: str | None, yes: bool) -> None:
