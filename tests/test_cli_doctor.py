@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -47,6 +48,15 @@ def test_with_a_problem_the_exit_code_is_1_and_the_remedy_stands_below_it(folder
     assert problem[1].startswith("  PROBLEM  The runtime's manifest")
     assert problem[3].strip().startswith("-> ")
     assert "2 problems" in done.stdout
+
+
+def test_on_a_terminal_lines_are_broken_at_its_width_and_indented(folder, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", "70")
+    lines = re.sub(r"\x1b\[[\d;]*m", "", command().stdout).splitlines()
+    at = next(index for index, line in enumerate(lines) if "No OpenXR runtime is active" in line)
+    assert lines[at + 1].startswith(" " * 11)
+    assert all(len(line) <= 70 or " " not in line.strip() for line in lines[at : at + 4])
 
 
 def test_json_is_one_object_with_every_finding(mock):

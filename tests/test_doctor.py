@@ -358,7 +358,7 @@ def test_what_the_khronos_loader_takes_and_json_does_not_is_no_problem(folder, m
     path.write_bytes(b"\xef\xbb\xbf" + text.replace("}}", ",},}").encode())
     monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
     found = list(runtime.check_runtime())
-    assert [finding.id for finding in found] == ["runtime.oddity", "runtime.oddity", "runtime.active"]
+    assert [finding.id for finding in found] == ["runtime.byte-order-mark", "runtime.lenient-json", "runtime.active"]
     assert "byte order mark" in found[0].what
     assert "comments or trailing commas" in found[1].what
 
@@ -367,9 +367,11 @@ def test_on_windows_forward_slashes_and_paths_beyond_ascii_are_said(folder, monk
     path = runtime_manifest(folder / "Brücke" / "runtime.json", "./runtime.dll")
     library(path.parent / "runtime.dll")
     monkeypatch.setattr(manifests.sys, "platform", "win32")
-    read = manifests.read(path, "runtime")
-    assert "needs backslashes" in read.oddities[0]
-    assert "beyond ASCII" in read.oddities[1]
+    monkeypatch.setattr(environment, "elevated", lambda: None)
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    found = findings(runtime.check_runtime)
+    assert "must have backslashes" in found["runtime.slashes"].what
+    assert "beyond ASCII" in found["runtime.beyond-ascii"].what
 
 
 # ---- layers
@@ -693,7 +695,7 @@ def ids_in_the_code():
     folder = doctor_harness.ROOT / "openxr_agentic" / "doctor"
     text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     ids = set(re.findall(r'(?:problem|hint|warning|\))\(\s*f?"([a-z]+\.[a-z0-9-]+)"', text))
-    kinds = set(re.findall(r'Fault\(\s*"([a-z-]+)"', text))
+    kinds = set(re.findall(r'(?:Fault|Oddity)\(\s*"([a-z-]+)"', text))
     return ids | {f"runtime.{kind}" for kind in kinds}
 
 
@@ -708,3 +710,11 @@ def test_every_id_of_what_may_be_wrong_is_in_the_documentation_and_none_that_is_
     known = ids_in_the_code()
     assert len(known) > 40
     assert documented == known | {"installation.extra-mcp", "installation.extra-cli", "offer.crash", "offer.timeout"}
+
+
+def test_the_example_in_the_documentation_is_what_the_doctor_says(folder, monkeypatch):
+    page = (doctor_harness.ROOT / "docs" / "doctor.md").read_text(encoding="utf-8")
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(broken_manifest(folder, "missing-library")))
+    finding = problem_of(runtime.check_runtime)
+    for text in (finding.what, finding.why, finding.remedy):
+        assert text.replace(str(folder), "/opt/xr") in " ".join(page.split())

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -73,12 +74,27 @@ def examine(*, as_json: bool) -> int:
 def _show(finding: Finding) -> None:
     style, word = _MARKS[finding.severity]
     console = stdout_console()
-    console.print(f"  [{style}]{word:<{_WIDTH}}[/]  {escape(finding.what)}")
     indent = " " * (_WIDTH + 4)
+    # Other programs and searches get one line for one text.
+    width = max(40, console.width) if console.is_terminal else sys.maxsize
+
+    def lines(text: str, first: str = indent) -> str:
+        return escape(
+            textwrap.fill(
+                text,
+                width,
+                initial_indent=first,
+                subsequent_indent=indent + " " * (len(first) - len(indent)),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+
+    console.print(f"  [{style}]{word:<{_WIDTH}}[/]  {lines(finding.what).lstrip()}")
     if finding.why:
-        console.print(f"{indent}[dim]{escape(finding.why)}[/]")
+        console.print(f"[dim]{lines(finding.why)}[/]")
     if finding.remedy:
-        console.print(f"{indent}-> {escape(finding.remedy)}")
+        console.print(lines(finding.remedy, f"{indent}-> "))
 
 
 def _summary(counts: Mapping[str, int]) -> str:

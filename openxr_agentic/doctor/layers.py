@@ -200,7 +200,7 @@ def check_layers() -> Iterator[Finding]:
 def _findings(layer: Layer) -> Iterator[Finding]:
     manifest = layer.manifest
     for oddity in manifest.oddities:
-        yield hint("layers.oddity", f"{manifest.path}: {oddity}.")
+        yield hint(f"layers.{oddity.kind}", f"The manifest {manifest.path} {oddity.text}.")
     fault = manifest.fault
     wanted = layer.enabled or (not layer.implicit and layer.name in enabled_names())
     if fault is None:

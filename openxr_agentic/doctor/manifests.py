@@ -35,6 +35,18 @@ class Fault(NamedTuple):
     remedy: str
 
 
+class Oddity(NamedTuple):
+    """What works with the Khronos loader of today, and perhaps not with another one.
+
+    Attributes:
+        kind: A fixed word: ``byte-order-mark``, ``lenient-json``, ``slashes``, ``beyond-ascii``.
+        text: What is odd, in words that go on from "The manifest ...".
+    """
+
+    kind: str
+    text: str
+
+
 class Manifest(NamedTuple):
     """What a manifest says.
 
@@ -43,14 +55,14 @@ class Manifest(NamedTuple):
         body: Its object ``runtime`` or ``api_layer``; empty where it has none.
         library: The library: a path, or a bare name for the system's search path; None: it names none.
         fault: Why it cannot be used; None: nothing was found against it.
-        oddities: What works with this loader, and perhaps not with another.
+        oddities: What may be trouble elsewhere.
     """
 
     path: Path
     body: Mapping[str, Any]
     library: Path | None
     fault: Fault | None
-    oddities: tuple[str, ...]
+    oddities: tuple[Oddity, ...]
 
     @property
     def name(self) -> str:
@@ -80,10 +92,12 @@ def read(path: Path, kind: str, needed: tuple[str, ...] = ("library_path",)) -> 
         return Manifest(path, {}, None, fault, ())
     oddities = []
     if data.startswith(_BYTE_ORDER_MARK):
-        oddities.append("it begins with a byte order mark, which older loaders refuse: save it as UTF-8 without one")
+        text = "begins with a byte order mark, which older loaders refuse: save it as UTF-8 without one"
+        oddities.append(Oddity("byte-order-mark", text))
     root, relaxed = _parse(data.removeprefix(_BYTE_ORDER_MARK))
     if relaxed:
-        oddities.append("it has comments or trailing commas, which the Khronos loader takes and JSON does not have")
+        text = "has comments or trailing commas, which the Khronos loader takes and JSON does not have"
+        oddities.append(Oddity("lenient-json", text))
     if isinstance(root, str):
         fault = Fault("not-json", f"is not JSON: {root}", f"Mend {path}, or reinstall what it belongs to.")
         return Manifest(path, {}, None, fault, tuple(oddities))
@@ -186,12 +200,13 @@ def _library_fault(path: Path, named: str, library: Path) -> Fault | None:
     return None
 
 
-def _odd_paths(path: Path, named: str, library: Path) -> list[str]:
+def _odd_paths(path: Path, named: str, library: Path) -> list[Oddity]:
     if sys.platform != "win32":
         return []
     odd = []
     if "/" in named:
-        odd.append(f'library_path is "{named}", and on Windows the loader needs backslashes there')
+        odd.append(Oddity("slashes", f'has library_path "{named}", and on Windows it must have backslashes'))
     if not f"{path}{library}".isascii():
-        odd.append("its path has characters beyond ASCII, which some loaders and runtimes on Windows cannot open")
+        text = "or its library has a path beyond ASCII, which some loaders and runtimes on Windows cannot open"
+        odd.append(Oddity("beyond-ascii", text))
     return odd

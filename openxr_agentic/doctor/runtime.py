@@ -90,8 +90,8 @@ def check_runtime() -> Iterator[Finding]:
     manifest = manifests.read(choice.path, "runtime")
     for oddity in manifest.oddities:
         yield warning(
-            "runtime.oddity",
-            f"{choice.path}: {oddity}.",
+            f"runtime.{oddity.kind}",
+            f"The runtime's manifest {choice.path} {oddity.text}.",
             "The runtime may be found by one app and not by another.",
             f"Mend {choice.path}.",
         )
