@@ -55,6 +55,8 @@ def of_library(path: str | os.PathLike[str]) -> tuple[str, ...] | None:
         not know; None: the file cannot be read, or is no native library.
     """
     try:
+        if not Path(path).is_file():  # opening a pipe would not end
+            return None
         with Path(path).open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):

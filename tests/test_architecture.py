@@ -1,5 +1,6 @@
 """For which processor a native library is built."""
 
+import os
 import struct
 import sys
 
@@ -69,6 +70,8 @@ def test_what_is_no_library_or_cut_short_has_no_processor(tmp_path, data):
 
 
 def test_what_cannot_be_read_has_no_processor(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert architecture.of_library(tmp_path / "pipe") is None
     assert architecture.of_library(tmp_path) is None
     assert architecture.of_library(tmp_path / "missing") is None
     assert architecture.of_library("a\0b") is None

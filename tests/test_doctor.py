@@ -298,6 +298,14 @@ def test_four_kinds_of_broken_runtime_manifests_are_four_different_findings(fold
     assert "unset XR_RUNTIME_JSON" in finding.remedy
 
 
+def test_a_pipe_in_the_place_of_a_manifest_or_library_is_not_waited_for(folder, monkeypatch):
+    os.mkfifo(folder / "pipe")
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(folder / "pipe"))
+    assert problem_of(runtime.check_runtime).id == "runtime.unreadable"
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(runtime_manifest(folder / "runtime.json", "./pipe")))
+    assert "pipe is not a file" in problem_of(runtime.check_runtime).what
+
+
 @pytest.mark.parametrize(
     ("root", "text"),
     [

@@ -190,7 +190,7 @@ def test_a_file_that_says_nothing_of_the_extension_is_refused(tmp_path):
         read_header(path)
     with pytest.raises(HeaderError, match="cannot be read"):
         read_header(tmp_path / "missing.h")
-    with pytest.raises(HeaderError, match="cannot be read"):
+    with pytest.raises(HeaderError, match="cannot be read: it is not a file"):
         read_header(tmp_path)
     path.write_bytes(bytes(range(256)) * 10)
     with pytest.raises(HeaderError, match="defines none"):

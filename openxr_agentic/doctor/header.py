@@ -77,6 +77,8 @@ def read_header(path: Path) -> Reading:
     """
     if path.is_dir() and (path / PLACE).is_file():
         path /= PLACE
+    if path.exists() and not path.is_file():  # reading a pipe or device might not end
+        raise HeaderError(f"The header {path} cannot be read: it is not a file.")
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

@@ -139,14 +139,14 @@ def check_layer_path() -> Iterator[Finding]:
     given = loader_variable(PATH_VARIABLE)
     for entry in [entry for entry in given.split(os.pathsep) if entry]:
         path = Path(entry)
-        if path.is_file():
+        if os.path.isfile(path):  # unlike its method, it does not raise where a folder may not be entered
             yield problem(
                 "layers.path-is-file",
                 f"{PATH_VARIABLE} names the file {path}, and must name the folder that it is in.",
                 "The loader looks for manifests in folders only, and finds no layer there.",
                 f"export {PATH_VARIABLE}={path.absolute().parent}",
             )
-        elif not path.is_dir():
+        elif not os.path.isdir(path):
             yield problem(
                 "layers.path-missing",
                 f"{PATH_VARIABLE} names {path}, which does not exist.",

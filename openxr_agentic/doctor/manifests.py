@@ -111,8 +111,10 @@ def read(path: Path, kind: str, needed: tuple[str, ...] = ("library_path",)) -> 
 
 def _bytes(path: Path, kind: str) -> tuple[bytes | None, Fault | None]:
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             return None, Fault("folder", "is a folder, not a file", f"Name the {kind}'s JSON file inside it.")
+        if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe or device would not end
+            return None, Fault("unreadable", "is not an ordinary file", f"Name the {kind}'s JSON file.")
         return path.read_bytes(), None
     except FileNotFoundError:
         if path.is_symlink():
@@ -178,16 +180,16 @@ def _library(path: Path, named: str, *, real: bool) -> Path:
 def _library_fault(path: Path, named: str, library: Path) -> Fault | None:
     if library.name == named:
         return None  # a bare name: only the system's loader can tell
-    if not library.exists():
+    if not os.path.exists(library):
         return Fault(
             "missing-library",
             f'names the library "{named}", and {library} does not exist',
             f"Correct library_path in {path}, or install the library again.",
         )
-    if library.is_dir():
+    if not os.path.isfile(library):
         return Fault(
             "missing-library",
-            f'names the library "{named}", and {library} is a folder',
+            f'names the library "{named}", and {library} is not a file',
             f"Correct library_path in {path}.",
         )
     wrong = architecture.mismatch(library)

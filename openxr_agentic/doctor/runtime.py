@@ -51,20 +51,13 @@ def configured() -> Choice:
     if sys.platform == "darwin":
         return Choice("the system's active runtime", MACOS_MANIFEST if MACOS_MANIFEST.exists() else None)
     for path in _linux_places():
-        if _exists(path):
+        if os.path.exists(path):
             return Choice("the system's active runtime", path)
     return Choice("the system has none", None)
 
 
 def _linux_places() -> list[Path]:
     return loader.configured_runtimes({} if elevated() is not None else os.environ)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # too long a name, a folder that may not be entered
-        return False
 
 
 def _from_registry() -> Choice:
@@ -156,7 +149,7 @@ def check_choice() -> Iterator[Finding]:
             )
     if sys.platform not in ("win32", "darwin"):
         for path in _linux_places():
-            if path.is_symlink() and not _exists(path):
+            if path.is_symlink() and not os.path.exists(path):
                 yield warning(
                     "runtime.dangling-link",
                     f"{path} is a link to {os.readlink(path)}, which does not exist.",
