@@ -149,7 +149,7 @@ def check_layer_path() -> Iterator[Finding]:
         elif not os.path.isdir(path):
             yield problem(
                 "layers.path-missing",
-                f"{PATH_VARIABLE} names {path}, which does not exist.",
+                f"{PATH_VARIABLE} names {path}, which does not exist, or is in a folder that may not be entered.",
                 "The loader finds no layer there.",
                 f"Correct {PATH_VARIABLE}, or unset it.",
             )

@@ -47,7 +47,7 @@ def check_port() -> Iterator[Finding]:
         holder = ports.port_holder(port)
         yield hint(
             "serving.port-taken",
-            f"Port {port} ({origin}) is in use{f' by {holder}' if holder else f': {error}'}.",
+            f"Port {port} ({origin}) is in use by {holder}." if holder else f"Port {port} ({origin}): {error}",
             "That is right when it is the agent's server, or Meta's host in a running app; another server cannot "
             "listen there.",
             f"Stop it, or choose another port with --port or {ports.PORT_VARIABLE}.",
