@@ -14,7 +14,7 @@ from pathlib import Path
 import xr
 
 import openxr_agentic as agentic
-from openxr_agentic.cli.headless import frames
+from openxr_agentic.cli.demo.headless import frames
 from openxr_agentic.host import control
 from openxr_agentic.host.channel import ChannelClient, find_apps
 

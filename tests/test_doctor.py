@@ -634,7 +634,7 @@ def test_a_port_that_cannot_be_used_is_reported_with_the_range_and_the_default(m
 
 
 def test_without_the_variable_the_port_is_the_default(monkeypatch):
-    monkeypatch.setattr("openxr_agentic.mcp.ports.listen", lambda port: socket.socket())
+    monkeypatch.setattr("openxr_agentic.mcp.transports.ports.listen", lambda port: socket.socket())
     (finding,) = list(serving.check_port())
     assert finding.what == "Port 8720 (the default; AGENTICXR_MCP_PORT is not set), free."
 

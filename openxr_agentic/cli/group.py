@@ -110,9 +110,7 @@ Exit codes: that of COMMAND, 128 + n when signal n ended it, and
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object, on stderr.")
 @click.argument("app_command", metavar="COMMAND...", nargs=-1, required=True)
 @click.pass_context
-def run(
-    ctx: click.Context, serving: ServingOptions, layer: bool, as_json: bool, app_command: Sequence[str]
-) -> None:
+def run(ctx: click.Context, serving: ServingOptions, layer: bool, as_json: bool, app_command: Sequence[str]) -> None:
     """Run COMMAND without a headset and serve its tools.
 
     COMMAND is an OpenXR app; it gets this package's mock runtime, and nothing in

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
 from openxr_agentic.errors import ConfigurationError
 from openxr_agentic.host import channel
-from openxr_agentic.mcp import ports
+from openxr_agentic.mcp.transports import ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

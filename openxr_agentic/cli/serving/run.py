@@ -73,9 +73,7 @@ def new_label(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
-def run_app(
-    app_command: Sequence[str], serving: Serving, *, as_json: bool = False, layer: bool = False
-) -> int:
+def run_app(app_command: Sequence[str], serving: Serving, *, as_json: bool = False, layer: bool = False) -> int:
     """Run a command as an app and serve its tools until it ends.
 
     Args:
