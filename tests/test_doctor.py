@@ -140,7 +140,7 @@ def test_a_python_that_the_native_part_does_not_run_in_is_a_problem(monkeypatch,
     assert (finding.id, finding.severity) == (identifier, Severity.PROBLEM)
 
 
-def test_native_libraries_that_are_not_built_are_two_problems(monkeypatch):
+def test_native_libraries_that_are_not_built_are_three_problems(monkeypatch):
     monkeypatch.delitem(sys.modules, "openxr_agentic._native")
     monkeypatch.setitem(sys.modules, "openxr_agentic._native._binding", None)
     monkeypatch.setattr(host, "_SUFFIX", ".missing")
@@ -148,6 +148,7 @@ def test_native_libraries_that_are_not_built_are_two_problems(monkeypatch):
     assert found["installation.native-binding"].severity is Severity.PROBLEM
     assert "cannot be imported" in found["installation.native-binding"].what
     assert found["installation.mock-runtime"].severity is Severity.PROBLEM
+    assert found["installation.api-layer"].severity is Severity.PROBLEM
 
 
 def test_another_installed_version_than_the_imported_one_is_a_warning(monkeypatch):

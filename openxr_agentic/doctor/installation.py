@@ -10,7 +10,7 @@ import sysconfig
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from openxr_agentic import __version__, architecture
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
@@ -25,6 +25,7 @@ _EXTRAS = {
     "cli": (("click", "rich"), "the command line"),
 }
 _CHILD_SECONDS = 60.0
+_REINSTALL: Final = "python -m pip install --force-reinstall openxr-agentic"
 
 
 def check_python() -> Iterator[Finding]:
@@ -81,7 +82,7 @@ def _native_part() -> Iterator[Finding]:
             "installation.native-binding",
             str(error),
             "Without it no tool can be registered on an instance.",
-            "python -m pip install --force-reinstall openxr-agentic",
+            _REINSTALL,
         )
     else:
         path = Path(str(_binding.__file__))
@@ -96,7 +97,16 @@ def _native_part() -> Iterator[Finding]:
             "installation.mock-runtime",
             str(error),
             "Without it there is no runtime for tests, `run` and `demo`.",
-            "python -m pip install --force-reinstall openxr-agentic",
+            _REINSTALL,
+        )
+    try:
+        yield ok("installation.api-layer", f"API layer: {host.layer_manifest_path()}")
+    except NativeBuildMissingError as error:
+        yield problem(
+            "installation.api-layer",
+            str(error),
+            "Without it there is no host over other runtimes, for `run --layer`.",
+            _REINSTALL,
         )
 
 

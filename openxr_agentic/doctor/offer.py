@@ -162,8 +162,9 @@ def _not_offered(who: str) -> Iterator[Finding]:
         "offer.nobody",
         f"Neither {who} nor an enabled API layer offers {NAME}.",
         f"{_WITHOUT_IT} The active runtime may be another one than you think.",
-        "Enable the layer that offers it (Meta's, or this package's over any runtime), or choose another runtime, or "
-        "run the app on this package's mock runtime: openxr-agentic run -- python app.py",
+        "Enable the layer that offers it (Meta's, or this package's over any runtime: openxr-agentic run --layer -- "
+        "python app.py), or choose another runtime, or run the app on this package's mock runtime: "
+        "openxr-agentic run -- python app.py",
     )
     for layer in layers.found():
         if NAME in layer.manifest.instance_extensions and not layer.enabled:
