@@ -26,6 +26,9 @@ if sysconfig.get_config_var("Py_GIL_DISABLED"):
         "stable ABI, which they do not have. Use an ordinary build of Python 3.10 or newer."
     )
 
+if sys.maxsize < 2**32:
+    raise SystemExit("openxr-agentic needs a 64-bit Python; this one is 32-bit.")
+
 native = runpy.run_path(BUILD)
 manifests = runpy.run_path(str(HOST / "manifests.py"))
 

@@ -10,6 +10,11 @@
 
 #if defined(_WIN32)
 
+/* Functions are __stdcall there, which decorates what a library exports, and handles are no pointers. */
+#if !defined(_WIN64)
+#error "32-bit Windows is not supported: OpenXR's calling convention there was never tried. Build for 64 bits."
+#endif
+
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN 1
 #endif

@@ -50,7 +50,9 @@ def compile_options() -> dict[str, list[object]]:
         "extra_compile_args": [],
         "extra_link_args": [],
     }
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        options["extra_compile_args"] = ["/std:c11", "/experimental:c11atomics"]  # Visual Studio 2022 17.5 or newer
+    else:
         options["extra_compile_args"] = ["-std=c11", "-fvisibility=hidden"]
         options["define_macros"].append(("_GNU_SOURCE", "1"))
     return options

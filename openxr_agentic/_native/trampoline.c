@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLBACK, DRY_RUN, OWNER, DECODE, RECOVER, ENCODE, CONVERT, OBJECTS };
+/* Not CALLBACK: that is a macro on Windows. */
+enum { CALLABLE, DRY_RUN, OWNER, DECODE, RECOVER, ENCODE, CONVERT, OBJECTS };
 
 struct OxaTool {
     atomic_uint references;
@@ -61,13 +62,13 @@ static OxaTool* new_tool(const uintptr_t objects[OBJECTS], int typed, uint64_t t
 }
 
 OxaTool* oxa_text_tool_new(uintptr_t callback, uintptr_t dry_run, uintptr_t owner) {
-    const uintptr_t objects[OBJECTS] = {[CALLBACK] = callback, [DRY_RUN] = dry_run, [OWNER] = owner};
+    const uintptr_t objects[OBJECTS] = {[CALLABLE] = callback, [DRY_RUN] = dry_run, [OWNER] = owner};
     return new_tool(objects, 0, 0);
 }
 
 OxaTool* oxa_typed_tool_new(const OxaTypedTool* parts, uintptr_t owner, uint64_t token) {
     const uintptr_t objects[OBJECTS] = {
-        [CALLBACK] = parts->call,   [DRY_RUN] = parts->dry_run, [OWNER] = owner,
+        [CALLABLE] = parts->call,   [DRY_RUN] = parts->dry_run, [OWNER] = owner,
         [DECODE] = parts->decode,   [RECOVER] = parts->recover, [ENCODE] = parts->encode,
         [CONVERT] = parts->convert,
     };
@@ -307,7 +308,7 @@ XrResult oxa_run_tool(OxaTool* tool, int dry_run, OxaHeld** held) {
     PyObject* argument = argument_object(tool, *held);
     if (argument != NULL) {
         stage = OXA_STAGE_TOOL;
-        value = PyObject_CallFunctionObjArgs(tool->objects[dry_run ? DRY_RUN : CALLBACK], argument, NULL);
+        value = PyObject_CallFunctionObjArgs(tool->objects[dry_run ? DRY_RUN : CALLABLE], argument, NULL);
         Py_DECREF(argument);
     }
     if (value != NULL) {

@@ -27,10 +27,6 @@
 #ifndef OPENXR_AGENTIC_RUNTIME_H_
 #define OPENXR_AGENTIC_RUNTIME_H_ 1
 
-#if !defined(_WIN32) && !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE 1 /* the clocks that platform.h needs, under -std=c11 as well */
-#endif
-
 #include "host.h"
 
 #include <openxr_agentic/openxr_lists.h>
