@@ -1,5 +1,6 @@
 # Every target makes the virtual environment that it needs; see tools/setup-venv.
 .PHONY: demo test test-real lint sanitize bench conformance clean
+.PHONY: demo test test-real lint sanitize cross wheel-test bench clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -14,6 +15,8 @@ help:
 	@echo "make test-real run those that need a real OpenXR runtime, on the one that is active"
 	@echo "make lint      ruff, mypy, clang-format, and every C file with all warnings as errors"
 	@echo "make sanitize  10 million random call sequences under ASan and UBSan, and threads under TSan"
+	@echo "make cross     compile and link the C for every platform, by a cross compiler"
+	@echo "make wheel-test build the sdist and the wheel, and test them with the sources out of the way"
 	@echo "make bench     run the benchmarks"
 	@echo "make conformance"
 	@echo "               run the official MCP conformance suite against our server"
@@ -48,6 +51,14 @@ lint: $(INSTALLED)
 
 sanitize:
 	tools/sanitize
+
+cross: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group cross
+	$(BIN)/python tools/cross.py $(CROSS_ARGS)
+
+wheel-test: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group wheel
+	$(BIN)/python tools/check_wheel.py $(WHEEL_ARGS)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.callback

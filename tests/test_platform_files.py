@@ -14,13 +14,7 @@ OF_THE_PLATFORM = {
     "openxr_agentic/host/endpoint.c",
 }
 GENERATED = {"openxr_agentic/_native/_binding.c"}
-C11 = {
-    f"{name}.h"
-    for name in (
-        "assert ctype errno float inttypes limits math stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib "
-        "stdnoreturn string"
-    ).split()
-}
+C11 = {"errno.h", "math.h", "stdarg.h", "stdatomic.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h"}
 OTHERS_HEADERS = re.compile(r"Python\.h|openxr/\w+\.h|openxr_agentic/\w+\.h|meta_openxr_preview/\w+\.h")
 INCLUDED = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
 

@@ -186,6 +186,7 @@ class Build:
         folder.mkdir(parents=True, exist_ok=True)
 
     def command(self, *arguments: str | Path) -> list[str | Path]:
+        """The compiler for the target, with all warnings."""
         position = () if self.target.system == "windows" else ("-fPIC", "-fvisibility=hidden")
         return zig("cc", "-target", self.target.triple, *STRICT, *DEFINES, *position, "-Inative_headers", *arguments)
 
@@ -251,7 +252,7 @@ class Build:
         """What starts the target's programs here; None: nothing does."""
         if self.target.emulator is None:
             own = {"x86_64": "x86_64", "aarch64": "arm64"}.get(platform.machine())
-            return [] if sys.platform == "linux" and self.target.name == f"linux-{own}" else None
+            return [] if sys.platform == "linux" and self.target.name.startswith(f"linux-{own}") else None
         found = [path for path in map(shutil.which, self.target.emulator) if path]
         return found[:1] or None
 
