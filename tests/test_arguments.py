@@ -293,7 +293,7 @@ def test_arguments_that_were_encoded_twice_are_read_once_more_and_no_further():
         (b'{"x":"\xed\xa0\x80"}', "its arguments are not valid UTF-8, at byte 6"),
         (b"\xef\xbb\xbf{}", "its arguments are not JSON: they begin with a byte order mark"),
         ('{"x":1}'.encode("utf-16"), "its arguments are not valid UTF-8, at byte 0"),
-        (b'{"x":' + b"[" * 100_000, "its arguments are not JSON that can be read: nested too deeply"),
+        (b'{"x":' + b"[" * 1_000_000, "its arguments are not JSON that can be read: nested too deeply"),
         (b"[" * 100_000, "its arguments must be a JSON object, not [[["),
         (b'{"x":NaN}', "its arguments are not JSON: NaN is no JSON number"),
         (b'{"x":-Infinity}', "its arguments are not JSON: -Infinity is no JSON number"),

@@ -210,7 +210,7 @@ def test_numpy_values_are_numbers_lists_and_times():
         (lambda np: np.array([1.0, math.nan]), r"result\[1\] is nan"),
         (lambda np: np.float64("inf"), "the result is inf"),
         (lambda np: np.complex128(1j), r"is of type complex: return \[z.real, z.imag\]"),
-        (lambda np: np.datetime64("NaT"), "NaT is no time"),
+        (lambda np: np.datetime64("NaT", "s"), "NaT is no time"),
         (lambda np: np.timedelta64(1, "Y"), "no fixed length"),
     ],
 )

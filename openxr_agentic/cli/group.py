@@ -60,8 +60,14 @@ def command() -> None:
     log_to_stderr()
 
 
+def _server_problem() -> str | None:
+    from openxr_agentic.host.channel import channel_problem
+
+    return missing_extra("mcp", "uvicorn") or channel_problem()
+
+
 def _require_server() -> None:
-    if complaint := missing_extra("mcp", "uvicorn"):
+    if complaint := _server_problem():
         raise click.ClickException(complaint)
 
 
@@ -125,6 +131,7 @@ def run(ctx: click.Context, serving: ServingOptions, layer: bool, as_json: bool,
     if serving.stdio and as_json:
         raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
     if complaint := missing_extra("mcp", "uvicorn"):
+    if complaint := _server_problem():
         raise _RunFailure(complaint)
     log_others_to_stderr()
     try:

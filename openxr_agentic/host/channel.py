@@ -53,6 +53,7 @@ __all__ = [
     "ChannelTimeoutError",
     "Parameter",
     "Tool",
+    "channel_problem",
     "find_apps",
     "socket_folder",
 ]
@@ -60,6 +61,7 @@ __all__ = [
 SILENCE_SECONDS: Final = 2.0
 """How much longer than a call's own time an app may take to say that the time is over."""
 
+_NO_CHANNEL = "The control channel, by which agents reach an app on a host of this package, is not there on Windows yet"
 _SOCKET_NAME = re.compile(r"([1-9][0-9]*)\.sock")
 
 
@@ -80,6 +82,13 @@ class App(NamedTuple):
 
     pid: int
     path: Path
+
+
+def channel_problem() -> str | None:
+    """Return why this system has no control channel; None where it has."""
+    if sys.platform == "win32":
+        return f"{_NO_CHANNEL}."
+    return None
 
 
 def socket_folder() -> Path:
@@ -150,8 +159,8 @@ class ChannelClient:
             ChannelError: The app speaks no version of the channel that this client speaks.
             OSError: There is no such socket, or nobody listens (ChannelClosedError: any more).
         """
-        if sys.platform == "win32":
-            raise ChannelError("the control channel is not available on Windows yet")
+        if sys.platform == "win32":  # for type checkers too, which know no Unix sockets there
+            raise ChannelError(_NO_CHANNEL)
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_unix_connection(_Connection, os.fspath(path))
         try:
