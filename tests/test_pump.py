@@ -103,7 +103,8 @@ def new_app():
 
 @pytest.fixture
 def app(new_runtime, new_app):
-    return new_app(new_runtime(display_period=0.001))
+    # A budget that a loaded machine does not use up: those that test it set their own.
+    return new_app(new_runtime(display_period=0.001, pump_budget=10.0))
 
 
 def test_in_a_session_each_frame_runs_what_waits_in_its_order(app):
