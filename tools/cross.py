@@ -278,7 +278,7 @@ class Build:
         """Link one of the C tests as a program."""
         program = self.folder / (name + (".exe" if self.target.system == "windows" else ""))
         sources = host_sources("layer" if name == "layer_unit" else None)
-        libraries = () if self.target.system == "windows" else ("-lpthread",)
+        libraries: tuple[str, ...] = () if self.target.system == "windows" else ("-lpthread",)
         # Static where the emulator has no system of the target's around it.
         libraries += ("-static",) if self.target.triple.endswith("musl") else ()
         patience = "-DOXA_DESTROY_PATIENCE_NS=200000000"

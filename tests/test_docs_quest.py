@@ -1,0 +1,44 @@
+"""docs/quest.md and docs/platforms.md: what they name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import openxr_agentic as agentic
+from openxr_agentic import errors
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = {name: (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("quest.md", "platforms.md")}
+TEXT = "\n".join(PAGES.values())
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(\w+(?:Error|Warning))`", TEXT))))
+def test_every_exception_that_is_named_is_one_of_ours(name):
+    from openxr_agentic.host import channel
+
+    assert hasattr(agentic, name) or hasattr(errors, name) or hasattr(channel, name)
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\bXR_ERROR_\w+", TEXT))))
+def test_every_result_that_is_named_is_known(name):
+    assert name in errors._RESULT_NAMES.values()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\bagentic\.(\w+)\(", TEXT))))
+def test_every_function_that_is_named_is_public(name):
+    assert name in agentic.__all__
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_a_file_or_a_heading(page):
+    headings = re.findall(r"^#+ (.+)$", PAGES[page], re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    for target in re.findall(r"\]\(([^)]+)\)", PAGES[page]):
+        file, _, anchor = target.partition("#")
+        assert (ROOT / "docs" / file).exists() if file else anchor in anchors, target
+
+
+def test_every_result_that_a_registration_can_give_is_explained():
+    for name in ("VALIDATION_FAILURE", "FEATURE_UNSUPPORTED", "FUNCTION_UNSUPPORTED", "EXTENSION_NOT_PRESENT"):
+        assert f"XR_ERROR_{name}" in PAGES["quest.md"]
