@@ -12,6 +12,7 @@ on Windows x86-64 by Wine, on Linux Arm64 by QEMU. Needs the dependency group "c
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import runpy
@@ -22,7 +23,10 @@ import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = Path("openxr_agentic", "host")
@@ -34,7 +38,8 @@ STABLE_ABI = (3, 10)
 STRICT = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wpedantic", "-Wshadow")
 DEFINES = ("-D_GNU_SOURCE", "-DOXA_EXTENSION_SUFFIX=METAX1")
 OWN_DECLARATIONS = "-DOXA_USE_OWN_OPENXR_DECLARATIONS"
-FRONTS = ("runtime", "layer")
+LIBRARIES = {"runtime": "libopenxr_agentic_mock", "layer": "libopenxr_agentic_layer"}
+FRONTS = tuple(LIBRARIES)
 
 # What Python's own pyconfig.h for the platform says, as far as the limited API's headers ask for it.
 PYCONFIG = {
@@ -62,6 +67,12 @@ PYCONFIG = {
         #define SIZEOF_WCHAR_T 4
         #define HAVE_SSIZE_T 1
         """,
+}
+
+# pyopenxr's own copy of the Khronos loader, where it can be run here.
+LOADERS = {
+    "windows-x86_64": "windows_x86_64/openxr_loader.dll",
+    "linux-x86_64": "linux_x86_64/libopenxr_loader.so",
 }
 
 # The C tests that run without POSIX, and with it; the former on every platform.
@@ -106,14 +117,14 @@ class CrossError(Exception):
     """A platform for which something does not compile, link or run."""
 
 
-def run(command: list[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
     """Run a command, and keep what it says."""
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
         [str(part) for part in command], check=False, capture_output=True, text=True, cwd=ROOT, **options
     )
 
 
-def checked(what: str, command: list[str | Path], **options: object) -> str:
+def checked(what: str, command: Sequence[str | Path], **options: object) -> str:
     """Run a command that must succeed without a word on stderr."""
     done = run(command, **options)
     if done.returncode != 0 or done.stderr.strip():
@@ -213,9 +224,8 @@ class Build:
             shutil.copytree(KHRONOS_HEADERS, khronos / "openxr", dirs_exist_ok=True)
             again = Build(self.target, self.folder / "against_khronos", self.pool)
             again.compile(sorted((ROOT / HOST).glob("*.c")), "-isystem", khronos)
-        names = {"runtime": "libopenxr_agentic_mock", "layer": "libopenxr_agentic_layer"}
         return [
-            self.link(names[front] + self.suffix, [compiled[path.stem] for path in host_sources(front)])
+            self.link(LIBRARIES[front] + self.suffix, [compiled[path.stem] for path in host_sources(front)])
             for front in FRONTS
         ]
 
@@ -272,17 +282,71 @@ class Build:
                 done = run([*runner, program], env=environment, timeout=UNIT_SECONDS)
                 if done.returncode != 0:
                     raise CrossError(f"{self.target.name}: {unit} ended with {done.returncode}:\n{done.stderr}")
-        return f"{len(units)} C tests ran" + (f" ({Path(runner[0]).name})" if runner else "")
+            loaded = self.run_loader(runner, environment)
+        return f"{len(units)} C tests ran{loaded}" + (f" ({Path(runner[0]).name})" if runner else "")
+
+    def run_loader(self, runner: list[str], environment: dict[str, str]) -> str:
+        """Have an app go through the Khronos loader to the libraries, by their manifests; say so if it did."""
+        pyopenxr = importlib.util.find_spec("xr")
+        if pyopenxr is None or pyopenxr.origin is None or self.target.name not in LOADERS:
+            return ""
+        loader = Path(pyopenxr.origin).parent / "library" / LOADERS[self.target.name]
+        program = self.program("loader_probe", [], *(("-ldl",) if self.target.system == "linux" else ()))
+        manifests = runpy.run_path(str(ROOT / HOST / "manifests.py"))
+        runtime, layer = (self.folder / (LIBRARIES[front] + self.suffix) for front in FRONTS)
+        layers = self.folder / "api_layers"
+        layers.mkdir(exist_ok=True)
+        (self.folder / "runtime.json").write_text(manifests["runtime_manifest"](runtime.name), encoding="utf-8")
+        (layers / "layer.json").write_text(manifests["layer_manifest"](layer.name), encoding="utf-8")
+        alone = {"XR_RUNTIME_JSON": str(self.folder / "runtime.json")}
+        over = {
+            "OPENXR_AGENTIC_MOCK_EXTENSION": "0",
+            "XR_API_LAYER_PATH": str(layers),
+            "XR_ENABLE_API_LAYERS": manifests["LAYER_NAME"],
+        }
+        if self.target.system == "windows":
+            # Programs are elevated in Wine, and the loader ignores the two variables then: it asks the registry.
+            key = "HKLM\\SOFTWARE\\Khronos\\OpenXR\\1"
+            entries = (
+                [key, "/v", "ActiveRuntime", "/d", self.seen(self.folder / "runtime.json")],
+                [f"{key}\\ApiLayers\\Explicit", "/v", self.seen(layers / "layer.json"), "/t", "REG_DWORD", "/d", "0"],
+            )
+            for entry in entries:
+                done = run([*runner, "reg", "add", *entry, "/f"], env=environment, timeout=UNIT_SECONDS)
+                if done.returncode != 0:
+                    raise CrossError(f"{self.target.name}: reg add {entry}:\n{done.stderr}{done.stdout}")
+        for host, variables in ((runtime, alone), (layer, alone | over)):
+            command: list[str | Path] = [*runner, program, self.seen(loader), self.seen(host)]
+            done = run(command, env=environment | variables, timeout=UNIT_SECONDS)
+            if done.returncode != 0 or "echo answered" not in done.stdout:
+                raise CrossError(f"{self.target.name}: {host.name} through the loader:\n{done.stderr}{done.stdout}")
+        return ", and both hosts through the OpenXR loader"
+
+    def seen(self, path: Path) -> str:
+        """A path as the target's programs see it: Wine has this machine's files on drive Z."""
+        return "Z:" + str(path).replace("/", "\\") if self.target.system == "windows" else str(path)
 
     def unit(self, name: str) -> Path:
+        """Link one of the C tests, which have the host core in them."""
+        return self.program(name, host_sources("layer" if name == "layer_unit" else None))
+
+    def program(self, name: str, sources: list[Path], *libraries: str) -> Path:
         """Link one of the C tests as a program."""
         program = self.folder / (name + (".exe" if self.target.system == "windows" else ""))
-        sources = host_sources("layer" if name == "layer_unit" else None)
-        libraries: tuple[str, ...] = () if self.target.system == "windows" else ("-lpthread",)
+        libraries += () if self.target.system == "windows" else ("-lpthread",)
         # Static where the emulator has no system of the target's around it.
         libraries += ("-static",) if self.target.triple.endswith("musl") else ()
         patience = "-DOXA_DESTROY_PATIENCE_NS=200000000"
-        flags = (OWN_DECLARATIONS, patience, f"-I{HOST}", TESTS / f"{name}.c", *sources, *libraries, "-o", program)
+        flags: tuple[str | Path, ...] = (
+            OWN_DECLARATIONS,
+            patience,
+            f"-I{HOST}",
+            TESTS / f"{name}.c",
+            *sources,
+            *libraries,
+            "-o",
+            program,
+        )
         checked(f"{self.target.name}: {name}", self.command(*flags))
         return program
 
