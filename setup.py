@@ -54,7 +54,7 @@ def host_library(front: str) -> Extension:
     options = native["compile_options"]()
     if sys.platform == "linux":
         # The loader unmaps a runtime at xrDestroyInstance, and native threads may
-        # still be returning through it.
+        # still be returning through it. Elsewhere oxa_stay_loaded sees to that.
         options["extra_link_args"] += ["-Wl,-z,nodelete", "-Wl,-z,defs", "-lpthread"]
     others = tuple(other for other in FRONTS if other != front)
     return Extension(

@@ -1,6 +1,8 @@
 /* The layer's door: negotiation with the loader, and look-up of functions. */
 #include "layer.h"
 
+#include "platform.h"
+
 #include <string.h>
 
 /* NULL: the app gets what is below. */
@@ -56,6 +58,7 @@ XrResult XRAPI_CALL xrNegotiateLoaderApiLayerInterface(const XrNegotiateLoaderIn
     }
     if (layerName != NULL && strcmp(layerName, OXA_LAYER_NAME) != 0) return XR_ERROR_INITIALIZATION_FAILED;
 
+    oxa_stay_loaded();
     oxa_agentic_functions_know();
     request->layerInterfaceVersion = XR_CURRENT_LOADER_API_LAYER_VERSION;
     request->layerApiVersion = api_version;

@@ -9,6 +9,9 @@
 #include <signal.h>
 #include <unistd.h>
 #endif
+#if defined(__APPLE__)
+#include <dlfcn.h>
+#endif
 
 uint64_t oxa_thread_number(void) {
     static atomic_ullong last;
@@ -76,6 +79,12 @@ void oxa_around_fork(void (*before)(void), void (*parent)(void), void (*child)(v
     (void)child;
 }
 
+void oxa_stay_loaded(void) {
+    static const char in_this_library = 0;
+    HMODULE self;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, &in_this_library, &self);
+}
+
 #else
 
 static void* thread_main(void* argument) {
@@ -114,6 +123,16 @@ uint32_t oxa_process_id(void) { return (uint32_t)getpid(); }
 
 void oxa_around_fork(void (*before)(void), void (*parent)(void), void (*child)(void)) {
     pthread_atfork(before, parent, child);
+}
+
+void oxa_stay_loaded(void) {
+#if defined(__APPLE__)
+    static const char in_this_library = 0;
+    Dl_info self;
+    if (dladdr(&in_this_library, &self) != 0) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+#else
+    /* The library is linked with -z nodelete. */
+#endif
 }
 
 #endif

@@ -32,6 +32,10 @@ uint32_t oxa_process_id(void);
  * after it in the parent and in the child. Nothing where there is no fork(). */
 void oxa_around_fork(void (*before)(void), void (*parent)(void), void (*child)(void));
 
+/* This library stays in memory when the loader gives it back, as it does at
+ * xrDestroyInstance: a native thread may still be returning through it. */
+void oxa_stay_loaded(void);
+
 /* One line for the developer on stderr. */
 void oxa_report(const char* format, ...) OXA_PRINTF(1, 2);
 

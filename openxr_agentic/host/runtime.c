@@ -2,6 +2,8 @@
  * what happens around every call: the fault that a test asked for, and the lock. */
 #include "runtime.h"
 
+#include "platform.h"
+
 #include <openxr_agentic/loader_negotiation.h>
 
 static OxaMutex lock = OXA_MUTEX_INIT;
@@ -108,6 +110,7 @@ XrResult XRAPI_CALL xrNegotiateLoaderRuntimeInterface(const XrNegotiateLoaderInf
     OXA_REQUIRE(loaderInfo->minApiVersion <= api_version && loaderInfo->maxApiVersion >= api_version,
                 XR_ERROR_INITIALIZATION_FAILED);
 
+    oxa_stay_loaded();
     make_ready();
     runtimeRequest->runtimeInterfaceVersion = XR_CURRENT_LOADER_RUNTIME_VERSION;
     runtimeRequest->runtimeApiVersion = api_version;

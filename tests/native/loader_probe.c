@@ -14,12 +14,14 @@
 #if defined(_WIN32)
 #include <windows.h>
 static void* library(const char* path) { return (void*)LoadLibraryA(path); }
+static void give_back(void* library) { FreeLibrary((HMODULE)library); }
 static void (*symbol(void* library, const char* name))(void) {
     return (void (*)(void))GetProcAddress((HMODULE)library, name);
 }
 #else
 #include <dlfcn.h>
 static void* library(const char* path) { return dlopen(path, RTLD_NOW); }
+static void give_back(void* library) { dlclose(library); }
 static void (*symbol(void* library, const char* name))(void) {
     void (*function)(void);
     *(void**)&function = dlsym(library, name);
@@ -112,6 +114,9 @@ int main(int argument_count, char** arguments) {
     control->free_text(call.text);
 
     CHECK(((PFN_xrDestroyInstance)look_up(instance, "xrDestroyInstance"))(instance) == XR_SUCCESS);
+    /* The loader has given the library back, and so do we: it stays, for threads that are still in it. */
+    give_back(host);
+    CHECK(control->instances(NULL, 0) == 0);
     puts("echo answered");
     return 0;
 }
