@@ -1,6 +1,5 @@
 # Every target makes the virtual environment that it needs; see tools/setup-venv.
-.PHONY: demo test test-real lint sanitize bench conformance clean
-.PHONY: demo test test-real lint sanitize cross wheel-test bench clean
+.PHONY: demo test test-real lint sanitize cross wheel-test bench conformance clean
 .DEFAULT_GOAL := help
 
 VENV := .venv

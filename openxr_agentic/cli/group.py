@@ -130,7 +130,6 @@ def run(ctx: click.Context, serving: ServingOptions, layer: bool, as_json: bool,
     """
     if serving.stdio and as_json:
         raise click.UsageError("--stdio opens no port, so --json cannot go with it.")
-    if complaint := missing_extra("mcp", "uvicorn"):
     if complaint := _server_problem():
         raise _RunFailure(complaint)
     log_others_to_stderr()
