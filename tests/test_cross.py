@@ -1,5 +1,6 @@
 """tools/cross.py: what it compiles, and that docs/platforms.md tells of every platform. Compiling is `make cross`."""
 
+import importlib.util
 import runpy
 import subprocess
 import sys
@@ -65,3 +66,17 @@ def test_a_word_of_the_compiler_is_a_failure_that_names_the_file(cross):
     program = "import sys; sys.stderr.write('warning: something')"
     with pytest.raises(cross["CrossError"], match="a.c:\nwarning: something"):
         cross["checked"]("a.c", [sys.executable, "-c", program])
+
+
+def test_the_loaders_that_an_app_goes_through_are_in_pyopenxr(cross):
+    pyopenxr = importlib.util.find_spec("xr")
+    assert pyopenxr is not None
+    for loader in cross["LOADERS"].values():
+        assert Path(pyopenxr.origin).parent.joinpath("library", loader).is_file(), loader
+
+
+def test_a_program_under_wine_is_told_paths_of_its_own(cross, tmp_path):
+    told = {
+        target.system: cross["Build"](target, tmp_path, None).seen(Path("/a/b.json")) for target in cross["PLATFORMS"]
+    }
+    assert told == {"windows": "Z:\\a\\b.json", "macos": "/a/b.json", "linux": "/a/b.json"}
