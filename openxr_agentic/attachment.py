@@ -114,14 +114,18 @@ class Attachment:
         """
         with self._lock:
             if self._extension is not None and not self._detached:
-                for each in [name] if name is not None else self._all_names():
-                    if not self._try_sync(self._extension, each):
-                        break
+                self._sync_each(self._extension, [name] if name is not None else self._all_names())
                 if self._doubted and not self._told:
                     self._give_up(self._doubted)  # every single tool was refused: it is not their names
             said, self._unsaid = self._unsaid, []
         for text in said:
             warnings.warn(text, RuntimeWarning, stacklevel=outside())
+
+    def _sync_each(self, extension: AgenticExtension, names: list[str]) -> None:
+        # Not under the `with` itself: see what `registrations` says of loops.
+        for each in names:
+            if not self._try_sync(extension, each):
+                break
 
     def _all_names(self) -> list[str]:
         return sorted({entry.tool.name for entry in self._registry.entries()} | set(self._told))

@@ -340,7 +340,7 @@ class AgenticExtension:
     def tool_names(self) -> list[str]:
         """Names of the tools that this extension answers, in order of registration."""
         with table.lock:
-            return [key.name for key, known in table.registrations.items() if known.extension is self]
+            return [key.name for key in table.of(self)]
 
     def raise_pending(self) -> None:
         """Raise what a tool raised and could not be raised where it happened.
@@ -392,7 +392,7 @@ class AgenticExtension:
         from openxr_agentic._native import lib
 
         with table.lock:
-            mine = {key: known for key, known in table.registrations.items() if known.extension is self}
+            mine = table.of(self)
         for known in mine.values():
             lib.oxa_slot_close(known.slot)
         running = []

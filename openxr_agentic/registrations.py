@@ -3,6 +3,10 @@
 The host may call until its instance is destroyed, and nobody tells us when that is. A
 slot and all that it needs therefore belong to this module, not to the AgenticExtension
 that made them, until that is closed.
+
+Loops that end in a condition are not written under `lock` but in functions that are
+called under it. CPython 3.13 leaves the `with` around such a loop without __exit__ when
+Ctrl-C comes at its jump back (python/cpython#130279), and the lock would be held for ever.
 """
 
 from __future__ import annotations
@@ -69,9 +73,18 @@ def free(slot: int) -> None:
 def forget(gone: Callable[[Key], bool]) -> None:
     """Let go of the registrations whose instances are gone."""
     with lock:
-        forgotten = [registrations.pop(key) for key in [key for key in registrations if gone(key)]]
+        forgotten = _pop(gone)
     for known in forgotten:  # not under the lock: letting go of a callback may run any code
         free(known.slot)
+
+
+def _pop(gone: Callable[[Key], bool]) -> list[Registration]:
+    return [registrations.pop(key) for key in [key for key in registrations if gone(key)]]
+
+
+def of(extension: AgenticExtension) -> dict[Key, Registration]:
+    """What is open for an extension, in order of registration; to be called under the lock."""
+    return {key: known for key, known in registrations.items() if known.extension is extension}
 
 
 def bound_parked() -> None:
@@ -81,10 +94,14 @@ def bound_parked() -> None:
     as before; only attaching to it again would find its names taken.
     """
     with lock:
-        open_instances = {key[:2] for key, known in registrations.items() if known.extension is not None}
-        parked = list(dict.fromkeys(key[:2] for key in registrations if key[:2] not in open_instances))
+        parked = _parked_instances()
     evicted = set(parked[: max(0, len(parked) - _MOST_PARKED_INSTANCES)])
     forget(lambda key: key[:2] in evicted)
+
+
+def _parked_instances() -> list[tuple[int, int]]:
+    open_instances = {key[:2] for key, known in registrations.items() if known.extension is not None}
+    return list(dict.fromkeys(key[:2] for key in registrations if key[:2] not in open_instances))
 
 
 def differences(told: Definition, now: Definition) -> str | None:

@@ -226,6 +226,21 @@ class Tool:
         return "ran"
 
 
+def is_free(lock):
+    """Whether another thread gets the lock at once."""
+    taken = []
+
+    def take():
+        taken.append(lock.acquire(blocking=False))
+        if taken[0]:
+            lock.release()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join(60)
+    return taken[0]
+
+
 def test_close_that_was_interrupted_anywhere_can_be_called_again(attach, instance):
     lines = 0
     while True:
@@ -241,6 +256,7 @@ def test_close_that_was_interrupted_anywhere_can_be_called_again(attach, instanc
             with interrupt:
                 extension.close()
         except KeyboardInterrupt:
+            assert is_free(table.lock)
             assert extension.close() is True
         gc.collect()
         assert [reference() for reference in gone] == [None, None]
@@ -262,6 +278,7 @@ def test_a_registration_that_was_interrupted_anywhere_can_be_tried_again_and_kee
             with interrupt:
                 extension.register_tool("tool", "", None, tool)
         except KeyboardInterrupt:
+            assert is_free(table.lock)
             with contextlib.suppress(agentic.ToolNameTakenError):  # the first one may have come through
                 extension.register_tool("tool", "", None, tool)
         del tool

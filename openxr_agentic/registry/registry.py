@@ -273,7 +273,7 @@ class ToolRegistry(OfferedTools):
         """
         with self._lock:
             new = targets or (() if self._targets else (EntryPoints(),))
-            self._targets += [target for target in new if not any(target is known for known in self._targets)]
+            self._targets += _missing(new, self._targets)
         return self._discover(clear=False)
 
     def refresh(self) -> tuple[Problem, ...]:
@@ -298,8 +298,9 @@ class ToolRegistry(OfferedTools):
         with self._lock:
             self._searches += 1
             search, targets = self._searches, tuple(self._targets)
-            cleared = [layer for layer in self._table.runtime_layers() if clear and not layer.keep]
+            runtime = self._table.runtime_layers()
             known = {layer.place: layer for layer in self._table.discovered_layers()}
+        cleared = [layer for layer in runtime if clear and not layer.keep]
         found = discovery.find(targets)
         problems = list(found.problems)
         layers = []
@@ -409,6 +410,11 @@ class ToolRegistry(OfferedTools):
     def __repr__(self) -> str:
         prefix = f" {self.prefix!r}" if self.prefix else ""
         return f"<ToolRegistry{prefix}: {len(self._tops())} tools>"
+
+
+def _missing(targets: Iterable[object], known: list[object]) -> list[object]:
+    # Not under the `with` that needs it: see what `registrations` says of loops.
+    return [target for target in targets if not any(target is each for each in known)]
 
 
 def _says_prefix(given: Any) -> bool:
