@@ -9,6 +9,7 @@ variable OPENXR_AGENTIC_NUMBERS (a JSON object, or the path of a file with one).
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -60,6 +61,32 @@ class Number(NamedTuple):
     origin: str
 
 
+def decode(data: bytes, errors: str = "strict") -> str:
+    """Return a file's text: UTF-8, or what its byte order mark says, as PowerShell and editors on Windows write it.
+
+    Args:
+        data: The file's content.
+        errors: As `bytes.decode` takes it.
+
+    Raises:
+        UnicodeDecodeError: It is not in that encoding, and `errors` is ``"strict"``.
+    """
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if marked else "utf-8-sig", errors)
+
+
+def numbers_built_with() -> dict[str, Number]:
+    """Return the numbers of the header at build time, which this package's own hosts expect.
+
+    Raises:
+        NativeBuildMissingError: The native binding is not built.
+    """
+    from openxr_agentic._native import lib
+
+    origin = "assumed" if lib.OXA_HEADER_IS_OURS else "header"
+    return {name: Number(getattr(lib, constant), origin) for name, constant in _CONSTANTS.items()}
+
+
 def numbers_in_force() -> dict[str, Number]:
     """Return every number that registrations use, by its name in the header.
 
@@ -71,10 +98,7 @@ def numbers_in_force() -> dict[str, Number]:
 
 
 def _in_force(overrides: Mapping[str, int]) -> dict[str, Number]:
-    from openxr_agentic._native import lib
-
-    compiled = "assumed" if lib.OXA_HEADER_IS_OURS else "header"
-    numbers = {name: Number(getattr(lib, constant), compiled) for name, constant in _CONSTANTS.items()}
+    numbers = numbers_built_with()
     for name, value in _from_environment().items():
         numbers[name] = Number(value, "environment")
     for name, value in overrides.items():
@@ -111,7 +135,7 @@ def _from_environment() -> dict[str, int]:
     if not given.startswith("{"):
         where = f"{NUMBERS_VARIABLE} (the file {given!r})"
         try:
-            given = Path(given).read_text(encoding="utf-8")
+            given = decode(Path(given).read_bytes())
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ConfigurationError(

@@ -39,6 +39,12 @@ def test_links_lead_to_a_file_or_a_heading(page):
         assert (ROOT / "docs" / file).exists() if file else anchor in anchors, target
 
 
+def test_apps_are_told_that_metas_runtimes_have_no_headless_sessions():
+    row = next(line for line in PAGES["quest.md"].splitlines() if line.startswith("| `XR_ERROR_EXTENSION_NOT_PRESENT`"))
+    assert "XR_MND_headless" in row
+    assert "(#what-your-app-must-do-differently-there)" in row
+
+
 def test_every_result_that_a_registration_can_give_is_explained():
     for name in ("VALIDATION_FAILURE", "FEATURE_UNSUPPORTED", "FUNCTION_UNSUPPORTED", "EXTENSION_NOT_PRESENT"):
         assert f"XR_ERROR_{name}" in PAGES["quest.md"]

@@ -562,6 +562,47 @@ def test_a_layer_that_offers_it_and_is_not_enabled_is_a_hint_with_the_variables(
     assert hint.remedy == f"export XR_API_LAYER_PATH={path.parent} XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one"
 
 
+def test_the_variables_that_enable_a_layer_keep_those_that_are_found_and_drop_the_others(
+    folder, monkeypatch, no_pyopenxr
+):
+    path = layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"), extensions=[EXTENSION])
+    layer_manifest(explicit(folder) / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_gone:XR_APILAYER_TEST_two")
+    monkeypatch.setattr(offer, "ask", lambda: offer.Answer(()))
+    remedy = findings(offer.check_offer)["offer.layer-not-enabled"].remedy
+    assert remedy.split() == [
+        "export",
+        f"XR_API_LAYER_PATH={path.parent}",
+        "XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_two:XR_APILAYER_TEST_one",
+    ]
+
+
+def test_a_mock_runtime_that_is_told_not_to_offer_it_is_named_with_the_variable(monkeypatch, mock_runtime_active):
+    monkeypatch.setenv("OPENXR_AGENTIC_MOCK_EXTENSION", "0")
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.nobody"
+    assert "OPENXR_AGENTIC_MOCK_EXTENSION=0 keeps the mock runtime from it" in finding.what
+    assert "unset OPENXR_AGENTIC_MOCK_EXTENSION" in finding.remedy
+
+
+def test_an_enabled_layer_that_cannot_be_loaded_does_not_count_as_offering_it(
+    folder, monkeypatch, no_pyopenxr, mock_runtime_active
+):
+    # The loader believes this manifest: its library is there, and is for another processor.
+    layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so", 0x08), extensions=[EXTENSION])
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
+    found = findings(offer.check_offer)
+    assert found["offer.runtime"].what == f"{EXTENSION} is offered by openxr-agentic mock runtime."
+    path = runtime_manifest(folder / "other.json", library(folder / "libother.so"), name="Other runtime")
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    asked = []
+    monkeypatch.setattr(offer, "ask", lambda environment: asked.append(environment) or offer.Answer(()))
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.nobody"
+    assert "XR_APILAYER_TEST_one would, and cannot be loaded" in finding.what
+    assert asked[0]["XR_ENABLE_API_LAYERS"] == ""
+
+
 def test_without_a_runtime_nobody_offers_it(folder):
     assert problem_of(offer.check_offer).id == "offer.no-runtime"
 
@@ -620,6 +661,39 @@ def test_the_header_is_shown_and_a_build_variable_without_effect_is_a_hint(monke
 def test_numbers_that_cannot_be_used_are_a_problem(monkeypatch):
     monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", "{")
     assert problem_of(numbers.check_numbers).id == "numbers.invalid"
+
+
+OTHER_NUMBERS = '{"XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1": 1000123000}'
+
+
+def test_numbers_for_another_host_are_a_problem_on_the_mock_runtime(monkeypatch, mock_runtime_active):
+    assert "numbers.host-expects-others" not in findings(numbers.check_numbers)
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", OTHER_NUMBERS)
+    finding = problem_of(numbers.check_numbers)
+    assert finding.id == "numbers.host-expects-others"
+    assert "XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1 = 1000990000, not 1000123000" in finding.what
+    assert finding.remedy.startswith("unset OPENXR_AGENTIC_NUMBERS")
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", OTHER_NUMBERS.replace("1000123000", "1000990000"))
+    assert "numbers.host-expects-others" not in findings(numbers.check_numbers)
+
+
+def test_numbers_for_another_host_are_no_problem_where_that_host_answers(monkeypatch, folder, no_pyopenxr):
+    monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", OTHER_NUMBERS)
+    path = runtime_manifest(folder / "other.json", library(folder / "libother.so"), name="Other runtime")
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    assert "numbers.host-expects-others" not in findings(numbers.check_numbers)
+    offered = [EXTENSION]
+    monkeypatch.setattr(offer, "ask", lambda _environment: offer.Answer(tuple(offered)))
+    # Our layer steps aside for a runtime that offers the extension, and answers over one that does not.
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(host.layer_manifest_path().parent))
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", host.LAYER_NAME)
+    assert "numbers.host-expects-others" not in findings(numbers.check_numbers)
+    offered.clear()
+    assert problem_of(numbers.check_numbers).id == "numbers.host-expects-others"
+    # It steps aside for another layer too.
+    one = library(folder / "libone.so")
+    layer_manifest(implicit(folder) / "a.json", one, "XR_APILAYER_TEST_a", [EXTENSION], disable_environment="NO_A")
+    assert "numbers.host-expects-others" not in findings(numbers.check_numbers)
 
 
 # ---- the agent's end

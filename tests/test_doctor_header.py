@@ -72,7 +72,16 @@ def test_our_own_header_is_read_alone_in_its_folder_and_with_other_numbers(tmp_p
     (tmp_path / HEADER).write_text(secret_header(), encoding="utf-8")
     assert read_header(tmp_path / HEADER).numbers == SECRET
     assert read_header(tmp_path).numbers == SECRET
+    assert read_header((tmp_path / HEADER).parent).numbers == SECRET
     assert len(read_header(ROOT / "native_headers").numbers) == len(NAMES)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_header_with_a_byte_order_mark_is_read(tmp_path, encoding):
+    # In the first line, the mark would hide what is defined there.
+    text = "\n".join(f"#define {name} {number}" for name, number in IN_PREVIEW.items())
+    (tmp_path / "header.h").write_text(text, encoding=encoding)
+    assert read_header(tmp_path / "header.h").numbers == IN_PREVIEW
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,23 @@ def test_the_environment_may_name_a_file(monkeypatch, tmp_path):
     assert agentic.numbers_in_force()[BIT] == (4, "environment")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_the_file_may_be_written_as_windows_writes_text(monkeypatch, tmp_path, encoding):
+    file = tmp_path / "numbers.json"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""  # Python's other two write it themselves
+    file.write_bytes((mark + json.dumps({BIT: 4})).encode(encoding))
+    monkeypatch.setenv(NUMBERS_VARIABLE, str(file))
+    assert agentic.numbers_in_force()[BIT] == (4, "environment")
+
+
+def test_a_file_in_another_encoding_is_an_error_that_names_it(monkeypatch, tmp_path):
+    file = tmp_path / "numbers.json"
+    file.write_bytes(b"\xff\xfe{")  # half a character of UTF-16
+    monkeypatch.setenv(NUMBERS_VARIABLE, str(file))
+    with pytest.raises(ConfigurationError, match="numbers.json.*cannot be read: 'utf-16"):
+        agentic.numbers_in_force()
+
+
 def test_names_may_carry_the_suffix_meta():
     override_numbers({PARAMETER.replace("METAX1", "META"): 1000123000})
     assert agentic.numbers_in_force()[PARAMETER] == (1000123000, "override")

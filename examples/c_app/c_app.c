@@ -2,7 +2,8 @@
  *
  * It knows nothing of openxr-agentic but Meta's extension: it runs the same
  * under Meta's layer, on the mock runtime and under our API layer. Build it with
- * the OpenXR loader, and with Meta's header or the one of this package:
+ * the OpenXR loader (Debian, Ubuntu: libopenxr-dev), and with Meta's header or the
+ * one of this package:
  *
  *     cc c_app.c -I ../../native_headers -l openxr_loader -o c_app
  *

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.header_numbers import NAMES
+from openxr_agentic.header_numbers import NAMES, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,13 +70,14 @@ def read_header(path: Path) -> Reading:
     """Read the extension's numbers out of a header.
 
     Args:
-        path: The header, or a folder of headers that has it at `PLACE`.
+        path: The header, the folder that it is in, or a folder of headers that has it at `PLACE`.
 
     Raises:
         HeaderError: The file cannot be read, or says nothing of this extension.
     """
-    if path.is_dir() and (path / PLACE).is_file():
-        path /= PLACE
+    if path.is_dir():
+        inside = (path / PLACE, path / PLACE.name)
+        path = next((place for place in inside if place.is_file()), path)
     if path.exists() and not path.is_file():  # reading a pipe or device might not end
         raise HeaderError(f"The header {path} cannot be read: it is not a file.")
     try:
@@ -87,7 +88,7 @@ def read_header(path: Path) -> Reading:
         raise HeaderError(f"The header {path} cannot be read: {reason}.") from error
     if len(data) > _MOST_BYTES:
         raise HeaderError(f"{path} has more than {_MOST_BYTES >> 20} MiB: no header is that long.")
-    reading = read_text(data.decode("utf-8", "replace"), path)
+    reading = read_text(decode(data, "replace"), path)
     if not (reading.numbers or reading.unclear or reading.disagreeing):
         raise HeaderError(
             f"{path} defines none of the extension's numbers, as {NAMES[0]}. Meta's header is named {PLACE.name}"

@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from openxr_agentic import header_numbers
+from openxr_agentic.doctor import offer
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem
 from openxr_agentic.errors import AgenticError, ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _INCLUDE_VARIABLE = "OPENXR_AGENTIC_INCLUDE_DIR"
 _ORIGINS = {
@@ -39,6 +40,7 @@ def check_numbers() -> Iterator[Finding]:
     yield from _header()
     for name, number in numbers.items():
         yield ok("numbers.number", f"{name} = {number.value} ({_ORIGINS[number.origin]})")
+    yield from _against_our_host(numbers)
     assumed = sum(number.origin == "assumed" for number in numbers.values())
     if assumed:
         yield hint(
@@ -48,6 +50,24 @@ def check_numbers() -> Iterator[Finding]:
             "XR_ERROR_VALIDATION_FAILURE.",
             "With Meta's header: openxr-agentic doctor --header FILE. Without it, where a host refuses them: "
             "openxr-agentic doctor --discover",
+        )
+
+
+def _against_our_host(numbers: Mapping[str, header_numbers.Number]) -> Iterator[Finding]:
+    """Say where the environment corrects numbers for a host that has no need of it."""
+    expected = header_numbers.numbers_built_with()
+    wrong = [
+        f"{name} = {expected[name].value}, not {number.value}"
+        for name, number in numbers.items()
+        if number.origin == "environment" and number.value != expected[name].value
+    ]
+    if wrong and offer.is_ours():
+        variable = header_numbers.NUMBERS_VARIABLE
+        yield problem(
+            "numbers.host-expects-others",
+            f"The host here is this package's own, which expects {'; '.join(wrong)} ({variable}).",
+            "It refuses tools with XR_ERROR_VALIDATION_FAILURE, or takes one type of parameter for another.",
+            f"unset {variable}: it is for Meta's hosts.",
         )
 
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from openxr_agentic.doctor import layers, manifests, runtime
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem
+from openxr_agentic.host.manifests import LAYER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 NAME = "XR_METAX1_agentic_external_tool"
+_MOCK_VARIABLE = "OPENXR_AGENTIC_MOCK_EXTENSION"
 _CHILD_SECONDS = 30.0
 _MOST_LINES = 2  # the first ones tell the cause
 _WITHOUT_IT = "Apps start without tools for agents: enable_extension() leaves the extension out, with a warning."
@@ -79,14 +81,16 @@ def ended(code: int) -> str:
 
 def check_offer() -> Iterator[Finding]:
     """Ask who offers the extension."""
-    answer = ask()
+    broken = _broken()
+    # The loader takes a broken layer's manifest at its word; no instance can be created with that layer.
+    answer = ask(_without(broken)) if broken else ask()
     who, name = _runtime_name()
     if answer.extensions is None:
         yield from _no_answer(answer, who)
     elif NAME in answer.extensions:
         yield from _offered(name)
     else:
-        yield from _not_offered(who)
+        yield from _not_offered(who, broken)
 
 
 def _no_answer(answer: Answer, who: str) -> Iterator[Finding]:
@@ -127,12 +131,39 @@ def _runtime_name() -> tuple[str, str]:
     return f"the runtime {name} ({choice.path})" if name else f"the runtime of {choice.path}", name or "the runtime"
 
 
+def _enabled() -> list[layers.Layer]:
+    """Return the enabled layers that say they offer the extension, broken ones too."""
+    return [layer for layer in layers.found() if layer.enabled and NAME in layer.manifest.instance_extensions]
+
+
+def _offering() -> list[layers.Layer]:
+    return [layer for layer in _enabled() if layer.manifest.fault is None]
+
+
+def _broken() -> list[layers.Layer]:
+    sound = {layer.name for layer in _offering()}  # the loader takes the sound one of two of a name
+    return [layer for layer in _enabled() if layer.manifest.fault is not None and layer.name not in sound]
+
+
+def is_ours() -> bool:
+    """Tell whether the host that answers an app here is this package's own: the mock runtime, or our layer."""
+    offering = _offering()
+    if any(layer.name != LAYER_NAME for layer in offering):
+        return False  # our layer steps aside for it
+    if runtime.is_mock():
+        return True
+    if not offering:
+        return False
+    below = ask(_without(offering))
+    return below.extensions is None or NAME not in below.extensions
+
+
 def _offered(runtime_name: str) -> Iterator[Finding]:
-    offering = [layer for layer in layers.found() if layer.enabled and NAME in layer.manifest.instance_extensions]
+    offering = _offering()
     if not offering:
         yield ok("offer.runtime", f"{NAME} is offered by {runtime_name}.")
         return
-    names = " and ".join(layer.name for layer in offering)
+    names = " and ".join(dict.fromkeys(layer.name for layer in offering))
     without = ask(_without(offering))
     if without.extensions is not None and NAME in without.extensions:
         yield ok(
@@ -157,15 +188,32 @@ def _without(offering: list[layers.Layer]) -> dict[str, str]:
     return environment
 
 
-def _not_offered(who: str) -> Iterator[Finding]:
-    yield problem(
-        "offer.nobody",
-        f"Neither {who} nor an enabled API layer offers {NAME}.",
-        f"{_WITHOUT_IT} The active runtime may be another one than you think.",
-        "Enable the layer that offers it (Meta's, or this package's over any runtime: openxr-agentic run --layer -- "
-        "python app.py), or choose another runtime, or run the app on this package's mock runtime: "
-        "openxr-agentic run -- python app.py",
-    )
+def _not_offered(who: str, broken: list[layers.Layer]) -> Iterator[Finding]:
+    what = f"Neither {who} nor an enabled API layer offers {NAME}"
+    if runtime.is_mock() and os.environ.get(_MOCK_VARIABLE) == "0":
+        yield problem(
+            "offer.nobody",
+            f"{what}: {_MOCK_VARIABLE}=0 keeps the mock runtime from it.",
+            _WITHOUT_IT,
+            f"unset {_MOCK_VARIABLE}, or enable a layer that offers it: openxr-agentic run --layer -- python app.py",
+        )
+    elif broken:
+        names = " and ".join(dict.fromkeys(layer.name for layer in broken))
+        yield problem(
+            "offer.nobody",
+            f"{what}: {names} would, and cannot be loaded.",
+            _WITHOUT_IT,
+            "Mend what is said of it among the API layers.",
+        )
+    else:
+        yield problem(
+            "offer.nobody",
+            f"{what}.",
+            f"{_WITHOUT_IT} The active runtime may be another one than you think.",
+            "Enable the layer that offers it (Meta's, or this package's over any runtime: openxr-agentic run --layer "
+            "-- python app.py), or choose another runtime, or run the app on this package's mock runtime: "
+            "openxr-agentic run -- python app.py",
+        )
     for layer in layers.found():
         if NAME in layer.manifest.instance_extensions and not layer.enabled:
             fault = layer.manifest.fault
@@ -181,9 +229,11 @@ def _not_offered(who: str) -> Iterator[Finding]:
 def _how_to_enable(layer: layers.Layer) -> str:
     if layer.implicit:
         return f"See enable_environment and disable_environment in {layer.manifest.path}."
-    names = os.pathsep.join([*layers.enabled_names(), layer.name])
-    folder = layer.manifest.path.parent
-    return f"export {layers.PATH_VARIABLE}={folder} {layers.ENABLE_VARIABLE}={names}"
+    # Those that are asked for already stay, but for those that are not found: they would stop every app.
+    wanted = [*(other for other in layers.found() if not other.implicit and other.enabled), layer]
+    names = os.pathsep.join(dict.fromkeys(other.name for other in wanted))
+    folders = os.pathsep.join(dict.fromkeys(str(other.manifest.path.parent) for other in wanted))
+    return f"export {layers.PATH_VARIABLE}={folders} {layers.ENABLE_VARIABLE}={names}"
 
 
 CHECKS = (check_offer,)

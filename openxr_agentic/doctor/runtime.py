@@ -11,6 +11,7 @@ from openxr_agentic import architecture, loader
 from openxr_agentic.doctor import manifests
 from openxr_agentic.doctor.environment import elevated, loader_variable
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
+from openxr_agentic.errors import AgenticError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,20 @@ def configured() -> Choice:
         if os.path.exists(path):
             return Choice("the system's active runtime", path)
     return Choice("the system has none", None)
+
+
+def is_mock() -> bool:
+    """Tell whether the active runtime is this package's mock runtime."""
+    from openxr_agentic import host
+
+    choice = chosen()
+    if choice.path is None:
+        return False
+    library = manifests.read(choice.path, "runtime").library
+    try:
+        return library is not None and library.samefile(host.library_path())
+    except (AgenticError, OSError, ValueError):  # it is not built, or there is no such file
+        return False
 
 
 def _linux_places() -> list[Path]:
