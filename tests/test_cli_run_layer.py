@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -114,3 +115,41 @@ def test_where_the_user_names_no_folders_those_of_the_system_follow_ours(
 def test_what_is_named_already_is_not_named_twice() -> None:
     once = with_layer({LAYER_PATH: "/a", ENABLED_LAYERS: "XR_APILAYER_one"})
     assert with_layer(once) == once
+
+
+def test_our_folder_is_not_named_twice_however_it_is_spelt(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(FOLDER)
+    named = os.pathsep.join([f"{FOLDER}/", str(link), "/a", "/nowhere/\u00e9"])
+    assert with_layer({LAYER_PATH: named})[LAYER_PATH] == os.pathsep.join([FOLDER, "/a", "/nowhere/\u00e9"])
+
+
+APP = """
+import xr
+import openxr_agentic as agentic
+
+names = agentic.enable_extension(["XR_MND_headless"], required=True)
+for _ in range(3):
+    instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))
+    with agentic.AgenticExtension(instance) as extension:
+        extension.register_tool("tool", "A tool.", [], lambda arguments: "ran")
+    xr.destroy_instance(instance)
+print("lived")
+"""
+
+
+@pytest.mark.parametrize("extension", ["0", "1"])
+def test_a_layer_that_the_loader_finds_in_two_folders_serves_all_the_same(tmp_path: Path, extension: str) -> None:
+    """pyopenxr's loader puts the library above itself then."""
+    again = tmp_path / "again"
+    again.symlink_to(FOLDER)
+    variables = {
+        LAYER_PATH: os.pathsep.join([FOLDER, str(again)]),
+        ENABLED_LAYERS: LAYER_NAME,
+        "XR_RUNTIME_JSON": str(manifest_path()),
+        "OPENXR_AGENTIC_MOCK_EXTENSION": extension,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", APP], env=environment(tmp_path, **variables), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "lived\n"), done.stderr

@@ -151,9 +151,19 @@ static int is_well_formed(const XrInstanceCreateInfo* info, const XrApiLayerCrea
            next->nextCreateApiLayerInstance != NULL;
 }
 
+/* Some loaders load a layer once for each folder in which they find it: then this
+ * library is below itself, and both copies answer for one handle. */
+static int is_below_itself(const XrApiLayerNextInfo* next) {
+    for (; next != NULL; next = next->next) {
+        if (next->nextCreateApiLayerInstance == oxa_layer_create_instance) return 1;
+    }
+    return 0;
+}
+
 XrResult XRAPI_CALL oxa_layer_create_instance(const XrInstanceCreateInfo* info, const XrApiLayerCreateInfo* layer_info,
                                               XrInstance* handle) {
     if (!is_well_formed(info, layer_info) || handle == NULL) return XR_ERROR_INITIALIZATION_FAILED;
+    if (is_below_itself(layer_info->nextInfo)) return create_below(info, layer_info, handle);
     OxaLayerInstance* instance = take_place();
     if (instance == NULL) return XR_ERROR_LIMIT_REACHED;
     XrResult result = create(info, layer_info, handle, &instance->serves);

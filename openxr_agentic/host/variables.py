@@ -32,15 +32,24 @@ def with_layer(environment: Mapping[str, str]) -> dict[str, str]:
     Raises:
         NativeBuildMissingError: The layer was not built.
     """
+    ours = layer_manifest_path().parent
     folders = _entries(environment, LAYER_PATH) or _default_folders(environment)
     return {
-        LAYER_PATH: _first(str(layer_manifest_path().parent), folders),
+        LAYER_PATH: os.pathsep.join([str(ours), *(folder for folder in folders if not _is(folder, ours))]),
         ENABLED_LAYERS: _first(LAYER_NAME, _entries(environment, ENABLED_LAYERS)),
     }
 
 
 def _entries(environment: Mapping[str, str], variable: str) -> list[str]:
     return [entry for entry in environment.get(variable, "").split(os.pathsep) if entry]
+
+
+def _is(folder: str, ours: Path) -> bool:
+    """Whether a folder is ours, however it is spelt: a loader that is given one twice loads the layer twice."""
+    try:
+        return os.path.samefile(folder, ours)
+    except (OSError, ValueError):
+        return False
 
 
 def _first(ours: str, others: list[str]) -> str:
