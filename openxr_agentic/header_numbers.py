@@ -13,7 +13,7 @@ import codecs
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ NUMBERS_VARIABLE = "OPENXR_AGENTIC_NUMBERS"
 PARAMETER_STRUCTURE = "XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1"
 REGISTER_INFO_STRUCTURE = "XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTER_INFO_METAX1"
 MAIN_THREAD_BIT = "XR_AGENTIC_EXTERNAL_TOOL_CALLBACK_INFO_APPLICATION_MAIN_THREAD_BIT_METAX1"
+_MOST_BYTES = 2**20
 _TYPE_PREFIX = "XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_"
 
 
@@ -135,7 +136,7 @@ def _from_environment() -> dict[str, int]:
     if not given.startswith("{"):
         where = f"{NUMBERS_VARIABLE} (the file {given!r})"
         try:
-            given = decode(Path(given).read_bytes())
+            given = decode(_content(Path(given)))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ConfigurationError(
@@ -151,24 +152,50 @@ def _from_environment() -> dict[str, int]:
     return _checked(numbers, where)
 
 
+def _content(file: Path) -> bytes:
+    if file.exists() and not file.is_file():  # reading a pipe or a device might not end
+        raise ValueError("it is not a file")
+    with file.open("rb") as stream:
+        data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"it has more than {_MOST_BYTES >> 10} KiB")
+    return data
+
+
+def range_fault(name: str, value: object) -> str | None:
+    """Return why a value cannot be that number, to stand behind its name; None: it can be.
+
+    Args:
+        name: One of `NAMES`.
+        value: What it is said to be.
+    """
+    lowest, highest = (1, 2**64 - 1) if name == MAIN_THREAD_BIT else (0, 2**31 - 1)
+    if isinstance(value, int) and not isinstance(value, bool) and lowest <= value <= highest:
+        return None
+    return f"must be a whole number from {lowest} to {highest}"
+
+
+def collisions(numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of names that must differ and do not, the later one first."""
+    for family in ("XR_TYPE_", _TYPE_PREFIX):
+        seen: dict[int, str] = {}
+        for name, value in numbers.items():
+            if name.startswith(family) and (other := seen.setdefault(value, name)) != name:
+                yield name, other
+
+
 def _checked(numbers: Mapping[str, int], where: str) -> dict[str, int]:
     checked = {}
     for given, value in numbers.items():
         name = re.sub(r"_META$", "_METAX1", str(given))
         if name not in _CONSTANTS:
             raise ConfigurationError(f"{where}: unknown number {given!r}; known are: {', '.join(NAMES)}.")
-        lowest, highest = (1, 2**64 - 1) if name == MAIN_THREAD_BIT else (0, 2**31 - 1)
-        if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-            raise ConfigurationError(
-                f"{where}: {given} must be a whole number from {lowest} to {highest}, not {value!r}."
-            )
+        if (fault := range_fault(name, value)) is not None:
+            raise ConfigurationError(f"{where}: {given} {fault}, not {value!r}.")
         checked[name] = value
     return checked
 
 
 def _refuse_collisions(numbers: Mapping[str, int]) -> None:
-    for family in ("XR_TYPE_", _TYPE_PREFIX):
-        seen: dict[int, str] = {}
-        for name, value in numbers.items():
-            if name.startswith(family) and seen.setdefault(value, name) != name:
-                raise ConfigurationError(f"{name} and {seen[value]} cannot both be {value}.")
+    for name, other in collisions(numbers):
+        raise ConfigurationError(f"{name} and {other} cannot both be {numbers[name]}.")

@@ -493,7 +493,32 @@ def test_a_broken_layer_is_a_problem_where_it_is_wanted_and_else_a_warning(
 def test_an_implicit_layer_that_cannot_be_turned_off_is_broken(folder, no_pyopenxr):
     layer_manifest(implicit(folder) / "one.json", library(folder / "libone.so"))
     (finding,) = list(layers.check_layers())
-    assert '"disable_environment", which an implicit layer must have' in finding.what
+    assert '"disable_environment"' in finding.what
+    assert "which an implicit layer must have" in finding.what
+
+
+@pytest.mark.parametrize("variable", ["A=B", "A\0B", "", 5, "\ud800"])
+def test_an_implicit_layer_whose_variable_cannot_be_one_is_broken_and_hides_no_other(folder, no_pyopenxr, variable):
+    one = library(folder / "libone.so")
+    layer_manifest(implicit(folder) / "a.json", one, "XR_APILAYER_TEST_bad", [EXTENSION], disable_environment=variable)
+    layer_manifest(implicit(folder) / "b.json", one, "XR_APILAYER_TEST_good", disable_environment="NO_B")
+    told = list(layers.check_layers())
+    assert [finding.severity for finding in told if "a.json" in finding.what] == [Severity.WARNING]
+    assert [finding.severity for finding in told if "b.json" in finding.what] == [Severity.OK]
+
+
+def test_a_manifest_of_quotes_takes_no_longer_than_it_is_long(folder, no_pyopenxr):
+    for name, text in (("a", '"' + '\\"' * 200_000), ("b", "/*" * 200_000)):
+        file = explicit(folder) / f"{name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert [finding.severity for finding in layers.check_layers()] == [Severity.WARNING] * 2
+
+
+def test_a_channel_folder_that_cannot_be_looked_at_is_a_problem(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
+    assert "cannot be looked at" in problem_of(serving.check_channel_folder).what
 
 
 def test_a_layer_for_another_processor_is_a_hint_until_it_is_enabled(folder, monkeypatch, no_pyopenxr):

@@ -136,8 +136,10 @@ def test_members_without_a_value_follow_the_one_before():
     names = [f"{PREFIX}PARAMETER_TYPE_{kind}_METAX1" for kind in KINDS]
     numbers = read(f"enum E {{ {', '.join(names)} }};").numbers
     assert list(numbers.values()) == [0, 1, 2, 3, 4]
-    numbers = read(f"enum E : int {{ {names[0]} = 0x10, {names[1]}, {names[2]} = {names[0]}, {names[3]}, }};").numbers
-    assert list(numbers.values()) == [16, 17, 16, 17]
+    numbers = read(
+        f"enum E : int {{ {names[0]} = 0x10, {names[1]}, {names[2]} = {names[0]} + 4, {names[3]}, }};"
+    ).numbers
+    assert list(numbers.values()) == [16, 17, 20, 21]
 
 
 def test_what_is_in_a_comment_or_a_text_is_no_definition():
@@ -204,3 +206,44 @@ def test_a_file_that_says_nothing_of_the_extension_is_refused(tmp_path):
     path.write_bytes(bytes(range(256)) * 10)
     with pytest.raises(HeaderError, match="defines none"):
         read_header(path)
+
+
+# ---- what a hostile or careless header must not do
+
+
+@pytest.mark.parametrize("value", ["-3", "2147483648", "0x" + "f" * 50_000, "1 << 63 << 63"])
+def test_a_value_that_the_number_cannot_have_is_left_open(value):
+    reading = read(f"#define {PARAMETER_STRUCTURE} {value}")
+    assert reading.numbers == {}
+    assert PARAMETER_STRUCTURE in reading.unclear
+
+
+def test_two_numbers_that_must_differ_and_do_not_are_both_left_open():
+    names = [name for name in NAMES if name.startswith("XR_TYPE_")]
+    reading = read("".join(f"#define {name} 1000990000\n" for name in names))
+    assert reading.numbers == {}
+    assert all("must differ" in reading.unclear[name] for name in names)
+
+
+def test_a_macro_is_text_and_not_a_value():
+    text = f"#define P 1000990000 + 1\n#define {PARAMETER_STRUCTURE} P*2\n"
+    assert "brackets" in read(text).unclear[PARAMETER_STRUCTURE]
+    text = f"#define P (1000990000 + 1)\n#define {PARAMETER_STRUCTURE} P+2\n"
+    assert read(text).numbers[PARAMETER_STRUCTURE] == 1000990003
+    text = f"#define P 1000990000 + 1\n#define {PARAMETER_STRUCTURE} P\n"
+    assert read(text).numbers[PARAMETER_STRUCTURE] == 1000990001
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"#define A{n} (A{n + 1}+A{n + 1})\n" for n in range(45)) + f"#define A45 1\n#define {NAMES[0]} A0\n",
+        "".join(f"#define A{n} (A{n + 1}*A{n + 1})\n" for n in range(40)) + f"#define A40 9\n#define {NAMES[0]} A0\n",
+        "const " * 8000,
+        "enum " * 60_000,
+        "".join(f"#define XR_AGENTIC_EXTERNAL_TOOL_{n} 1\n" for n in range(20_000)),
+    ],
+    ids=["doubling", "squaring", "const", "enum", "names"],
+)
+def test_no_header_takes_more_than_its_length_is_worth(text):
+    assert read(text).numbers == {}

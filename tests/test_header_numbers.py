@@ -1,6 +1,7 @@
 """The extension's numbers: which are in force, where they come from, and how they are corrected."""
 
 import json
+import os
 
 import pytest
 
@@ -111,3 +112,13 @@ def test_a_host_with_other_numbers_refuses_until_they_are_overridden(monkeypatch
             assert tool.main_thread
             assert runtime.call("echo", '{"text":"hi"}') == '{"text":"hi"}'
         runtime.destroy_instance(instance)
+
+
+def test_a_numbers_file_that_is_no_file_or_too_long_is_an_error_and_not_waited_for(tmp_path, monkeypatch):
+    pipe, long = tmp_path / "pipe", tmp_path / "long.json"
+    os.mkfifo(pipe)
+    long.write_bytes(b" " * (2**20 + 1))
+    for file, reason in ((pipe, "it is not a file"), (long, "more than 1024 KiB")):
+        monkeypatch.setenv("OPENXR_AGENTIC_NUMBERS", str(file))
+        with pytest.raises(ConfigurationError, match=reason):
+            agentic.numbers_in_force()

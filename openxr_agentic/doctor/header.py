@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.header_numbers import NAMES, decode
+from openxr_agentic.header_numbers import NAMES, collisions, decode, range_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +27,8 @@ PLACE = Path("meta_openxr_preview", "metax1_agentic_external_tool.h")
 
 _MOST_BYTES = 16 * 2**20
 _DEEPEST = 50
+_MOST_DIGITS = 64
+_MOST_LIKE = 200
 _LIKENESS = 0.8
 _HIGHEST_SHIFT = 63
 _NAME = r"[A-Za-z_]\w*"
@@ -34,8 +36,10 @@ _NAME = r"[A-Za-z_]\w*"
 _COMMENT_OR_TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+({_NAME})[ \t]+(\S[^\n]*?)[ \t]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
-_CONSTANT = re.compile(rf"\b(?:const|constexpr)\b[\w\s:*]*?\b({_NAME})\s*(?:=\s*([^;{{}}]+)|\{{([^;{{}}]+)\}})\s*;")
-_ENUM = re.compile(r"\benum\b[^;{}()]*\{([^{}]*)\}")
+_CONSTANT = re.compile(
+    rf"\b(?:const|constexpr)\b[\w\s:*]{{0,200}}?\b({_NAME})\s*(?:=\s*([^;{{}}]+)|\{{([^;{{}}]+)\}})\s*;"
+)
+_ENUM = re.compile(r"\benum\b[^;{}()]{0,200}\{([^{}]*)\}")
 _MEMBER = re.compile(rf"({_NAME})\s*(?:=\s*(.+))?", re.DOTALL)
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUlLzZ]*\b")
 _STATIC_CAST = re.compile(rf"\bstatic_cast\s*<\s*(?:const\s+)?{_NAME}(?:::{_NAME})*\s*>")
@@ -120,17 +124,52 @@ def read_text(text: str, path: Path) -> Reading:
             disagreeing[name] = tuple(sorted(values))
         elif values and name not in unclear:
             numbers[name] = values.pop()
+    _leave_out_impossible(numbers, unclear)
     similar = {name: near for name in missing if (near := _similar(name, definitions))}
     return Reading(path, numbers, tuple(missing), unclear, disagreeing, similar)
 
 
-def _definitions(text: str) -> dict[str, list[str]]:
+def _leave_out_impossible(numbers: dict[str, int], unclear: dict[str, str]) -> None:
+    for name, value in tuple(numbers.items()):
+        if (fault := range_fault(name, value)) is not None:
+            unclear[name] = f"it is {numbers.pop(name)}, and {fault}"
+    for name, other in tuple(collisions(numbers)):
+        for each, against in ((name, other), (other, name)):
+            if each in numbers:
+                unclear[each] = f"it is {numbers.pop(each)}, as {against} is, and they must differ"
+
+
+class _Macro(str):
+    """What a ``#define`` puts in a name's place: text, not a value."""
+
+    __slots__ = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether operators beside the name could reach into it."""
+        try:
+            node = ast.parse(_in_python(self), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return True
+        # Brackets around all of it are no part of the tree, but of where it begins.
+        return isinstance(node, ast.BinOp) and not (self.lstrip().startswith("(") and node.col_offset > 0)
+
+
+class _Definitions(dict[str, list[str]]):
+    """The expressions that each name is given, and what is known already of their values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values_of: dict[str, int | str] = {}
+
+
+def _definitions(text: str) -> _Definitions:
     """Return the expressions that each name is given, whatever conditions they stand under."""
     text = re.sub(r"\\[ \t]*\r?\n", " ", text.replace("\r\n", "\n"))
     text = _COMMENT_OR_TEXT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
-    definitions: dict[str, list[str]] = {}
+    definitions = _Definitions()
     for name, expression in [
-        *_DEFINE.findall(text),
+        *((name, _Macro(expression)) for name, expression in _DEFINE.findall(text)),
         *_constants(code := _DIRECTIVE.sub("", text)),
         *_members(code),
     ]:
@@ -171,7 +210,7 @@ class _UnclearError(Exception):
     """An expression whose value cannot be told."""
 
 
-def _value_or_reason(expression: str, definitions: dict[str, list[str]]) -> int | str:
+def _value_or_reason(expression: str, definitions: _Definitions) -> int | str:
     try:
         return _value(expression, definitions)
     except _UnclearError as error:
@@ -188,21 +227,29 @@ _BINARY: dict[type[ast.AST], Callable[[int, int], int]] = {
 }
 
 
-def _value(expression: str, definitions: dict[str, list[str]], depth: int = 0) -> int:
+def _value(expression: str, definitions: _Definitions, depth: int = 0) -> int:
     if depth > _DEEPEST:
         raise _UnclearError("its definition leads to itself")
-    text = _STATIC_CAST.sub("", " ".join(expression.split()))
     # A name in brackets that the file defines is a value, any other one is a type.
+    text = _STATIC_CAST.sub("", " ".join(expression.split()))
     text = _CAST.sub(lambda found: found[0] if found[1] in definitions else " ", text)
-    text = _NUMBER.sub(lambda found: str(_c_number(found[1])), text)
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = ast.parse(_in_python(text), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _UnclearError("it is no expression that this reader knows") from None
-    return _evaluate(tree.body, definitions, depth)
+    value = _evaluate(tree.body, definitions, depth)
+    if not -(2**63) <= value < 2**64:
+        raise _UnclearError("it is no number of 64 bits")
+    return value
+
+
+def _in_python(expression: str) -> str:
+    return _NUMBER.sub(lambda found: str(_c_number(found[1])), " ".join(expression.split()))
 
 
 def _c_number(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise _UnclearError("it has a number of too many digits")
     octal = digits.startswith("0") and digits.isdecimal()
     try:
         return int(digits, 8 if octal else 0)
@@ -210,11 +257,12 @@ def _c_number(digits: str) -> int:
         raise _UnclearError(f"{digits} is no number") from None
 
 
-def _evaluate(node: ast.expr, definitions: dict[str, list[str]], depth: int) -> int:
+def _evaluate(node: ast.expr, definitions: _Definitions, depth: int) -> int:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Name):
         return _named(node.id, definitions, depth)
+    _refuse_open_macros(node, definitions)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
         value = _evaluate(node.operand, definitions, depth)
         return -value if isinstance(node.op, ast.USub) else value
@@ -233,7 +281,28 @@ def _evaluate(node: ast.expr, definitions: dict[str, list[str]], depth: int) -> 
     raise _UnclearError("it is no expression that this reader knows")
 
 
-def _named(name: str, definitions: dict[str, list[str]], depth: int) -> int:
+def _refuse_open_macros(node: ast.expr, definitions: _Definitions) -> None:
+    """Refuse what would be another value in C, where a macro's text meets the operators around its name."""
+    for side in (getattr(node, name, None) for name in ("operand", "left", "right")):
+        if not isinstance(side, ast.Name):
+            continue
+        if any(isinstance(text, _Macro) and text.is_open for text in definitions.get(side.id, ())):
+            raise _UnclearError(f"{side.id} is a macro of several terms without brackets around them")
+
+
+def _named(name: str, definitions: _Definitions, depth: int) -> int:
+    if name not in definitions.values_of:  # else a name that is used twice would double the work with each level
+        try:
+            definitions.values_of[name] = _one_value(name, definitions, depth)
+        except _UnclearError as error:
+            definitions.values_of[name] = str(error)
+    value = definitions.values_of[name]
+    if isinstance(value, str):
+        raise _UnclearError(value)
+    return value
+
+
+def _one_value(name: str, definitions: _Definitions, depth: int) -> int:
     values = {_value(expression, definitions, depth + 1) for expression in definitions.get(name, ())}
     if not values:
         raise _UnclearError(f"{name} is defined elsewhere")
@@ -242,9 +311,9 @@ def _named(name: str, definitions: dict[str, list[str]], depth: int) -> int:
     return values.pop()
 
 
-def _similar(name: str, definitions: dict[str, list[str]]) -> tuple[str, ...]:
-    others = [other for other in definitions if re.sub(r"_META$", "_METAX1", other) not in NAMES]
-    return tuple(difflib.get_close_matches(name, others, cutoff=_LIKENESS))
+def _similar(name: str, definitions: _Definitions) -> tuple[str, ...]:
+    others = [other for other in definitions if "AGENTIC" in other and re.sub(r"_META$", "_METAX1", other) not in NAMES]
+    return tuple(difflib.get_close_matches(name, others[:_MOST_LIKE], cutoff=_LIKENESS))
 
 
 def _listed(similar: dict[str, tuple[str, ...]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from openxr_agentic import loader
 from openxr_agentic.doctor import manifests
@@ -118,20 +118,31 @@ def _layer(path: Path, *, implicit: bool) -> Layer:
     if not implicit:
         return Layer(manifest, implicit, manifest.name in enabled_names(), "")
     disable, enable = manifest.body.get("disable_environment"), manifest.body.get("enable_environment")
-    if not isinstance(disable, str):
+    if not is_variable(disable):
         if manifest.fault is None:
             fault = manifests.Fault(
                 "incomplete",
-                'has no text "disable_environment", which an implicit layer must have',
+                'has no "disable_environment" with a variable\'s name, which an implicit layer must have',
                 f"Mend {path}, or reinstall what it belongs to.",
             )
             manifest = manifest._replace(fault=fault)
         return Layer(manifest, implicit, enabled=False, why_not="")
     if disable in os.environ:
         return Layer(manifest, implicit, enabled=False, why_not=f"{disable} is set, which turns it off")
-    if isinstance(enable, str) and enable not in os.environ:
+    if enable is not None and not (is_variable(enable) and enable in os.environ):
         return Layer(manifest, implicit, enabled=False, why_not=f"{enable} is not set, which would turn it on")
     return Layer(manifest, implicit, enabled=True, why_not="")
+
+
+def is_variable(name: object) -> TypeGuard[str]:
+    """Whether it can be the name of an environment variable; asking for another one raises."""
+    if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+        return False
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_layer_path() -> Iterator[Finding]:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_TEXT = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# What is never closed goes to the end: else each quote in it would be tried as a beginning, to the end.
+_TEXT = r'"(?:\\.|[^"\\])*(?:"|\\?\Z)'
+_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_TEXT})|,(?=\s*[}}\]])", re.DOTALL)
 
 

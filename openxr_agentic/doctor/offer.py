@@ -183,7 +183,7 @@ def _without(offering: list[layers.Layer]) -> dict[str, str]:
     environment[layers.ENABLE_VARIABLE] = os.pathsep.join(left)
     for layer in offering:
         disable = layer.manifest.body.get("disable_environment")
-        if layer.implicit and isinstance(disable, str):
+        if layer.implicit and layers.is_variable(disable):
             environment[disable] = "1"
     return environment
 

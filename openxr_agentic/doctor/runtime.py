@@ -137,7 +137,7 @@ def _instead() -> str:
 def _description(manifest: manifests.Manifest, choice: Choice) -> str:
     name = manifest.name or "a runtime that its manifest does not name"
     text = f"{name}: {manifest.path} ({choice.how})"
-    if manifest.path.is_symlink():
+    if os.path.islink(manifest.path):
         text += f", a link to {manifest.path.resolve()}"
     built_for = architecture.of_library(manifest.library) if manifest.library is not None else None
     return f"{text}; library {manifest.library}{' for ' + ' and '.join(built_for) if built_for else ''}"
@@ -164,7 +164,7 @@ def check_choice() -> Iterator[Finding]:
             )
     if sys.platform not in ("win32", "darwin"):
         for path in _linux_places():
-            if path.is_symlink() and not os.path.exists(path):
+            if os.path.islink(path) and not os.path.exists(path):
                 yield warning(
                     "runtime.dangling-link",
                     f"{path} is a link to {os.readlink(path)}, which does not exist.",

@@ -82,6 +82,14 @@ def check_channel_folder() -> Iterator[Finding]:
     except FileNotFoundError:
         yield from _no_channel_folder(folder)
         return
+    except OSError as error:
+        yield problem(
+            "serving.channel-folder",
+            f"The control channel's folder {folder} cannot be looked at: {error.strerror}.",
+            "Apps open no channel there, and the server finds no app.",
+            "Set XDG_RUNTIME_DIR to a folder of this user's own, for apps and server alike.",
+        )
+        return
     wrong = _wrong_with(status)
     if wrong:
         yield problem(
