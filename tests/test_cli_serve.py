@@ -19,7 +19,7 @@ pytest.importorskip("rich")
 from typing import TYPE_CHECKING
 
 from agent_harness import echo, run, until
-from cli_harness import environment, finished, line_with, started
+from cli_harness import COMMAND, environment, finished, line_with, started
 from fake_app import FakeApp
 from mcp import Client
 
@@ -222,3 +222,25 @@ def test_the_command_line_is_imported_without_the_mcp_package() -> None:
     script = "import sys, openxr_agentic.cli; print('mcp' in sys.modules, 'click' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["False", "False"]
+
+
+def test_a_server_that_ends_with_its_stdin_waits_for_that_also_where_it_is_non_blocking(folder: Path) -> None:
+    """As a program on node.js gives it."""
+    stdin, held = os.pipe()
+    os.set_blocking(stdin, False)
+    words = [*COMMAND, "serve", "--json", "--port", "0", "--until-stdin-closes"]
+    with subprocess.Popen(words, env=environment(folder), stdin=stdin, stdout=subprocess.PIPE, text=True) as server:
+        os.close(stdin)
+        assert server.stdout is not None
+        addresses = json.loads(server.stdout.readline())
+
+        async def scenario() -> None:
+            for _ in range(3):
+                async with Client(addresses["http"]) as client:
+                    assert (await client.list_tools()).tools == []
+
+        try:
+            run(scenario())
+        finally:
+            os.close(held)
+        assert server.wait(60) == 0

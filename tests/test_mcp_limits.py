@@ -130,6 +130,22 @@ def test_a_tool_is_judged_by_what_its_app_says_when_it_is_called(folder: Path, m
     run(scenario())
 
 
+def test_an_app_that_does_not_answer_holds_up_no_call_of_another_under_a_policy(folder: Path) -> None:
+    hung, app = cubes(), cubes()
+    hung.name, app.name, app.pid = "Hung", "Game", os.getppid()
+
+    async def scenario() -> None:
+        options = ServerOptions(policy=Policy.load(read_only=True))
+        async with hung.running(folder), app.running(folder), serving_all(options) as (fleet, client):
+            await until(lambda: len(fleet.offers) == 8)
+            hung.mute = True
+            assert not (await client.call_tool("Game__list_cubes", {})).is_error
+            assert "policy cannot be kept" in text_of(await client.call_tool("Hung__list_cubes", {}))
+            assert hung.calls == []
+
+    run(scenario())
+
+
 def test_of_several_apps_rules_look_at_the_tools_own_names_and_at_the_app(folder: Path) -> None:
     app = cubes()
     app.name = "Game"

@@ -629,6 +629,17 @@ def test_a_ctrl_c_in_the_terminal_reaches_the_app_and_not_its_server(folder: Pat
     run(scenario())
 
 
+async def said_until(stream: asyncio.StreamReader | None, words: bytes) -> bytes:
+    """Read lines until one holds `words`, and return all of them."""
+    assert stream is not None
+    said = b""
+    while words not in said:
+        line = await stream.readline()
+        assert line, said
+        said += line
+    return said
+
+
 def test_a_server_that_dies_is_said_stays_no_zombie_and_can_be_started_again(folder: Path) -> None:
     script = STARTED + dedent("""
         sys.stdin.readline()
@@ -644,7 +655,9 @@ def test_a_server_that_dies_is_said_stays_no_zombie_and_can_be_started_again(fol
             assert app.stdin is not None
             begun = await told(app)
             os.kill(begun["pid"], signal.SIGKILL)
-            await until(lambda: not there(begun["pid"]))  # the app itself does nothing meanwhile
+            # The app itself does nothing meanwhile; what is said is said when the process knows.
+            stderr = await said_until(app.stderr, b"the server ended by itself")
+            assert not there(begun["pid"])
             app.stdin.write(b"\n")
             dead = await told(app)
             assert (dead["running"], dead["pid"]) == (False, None)
@@ -652,11 +665,12 @@ def test_a_server_that_dies_is_said_stays_no_zombie_and_can_be_started_again(fol
             again = await told(app)
             assert again["running"]
             os.kill(again["pid"], signal.SIGTERM)
-            await until(lambda: not there(again["pid"]))
+            stderr += await said_until(app.stderr, b"the server ended by itself")
+            assert not there(again["pid"])
             app.stdin.write(b"\n")
             assert await told(app) == {"same": True, "running": True}
-            _, stderr = await app.communicate()
-            assert stderr.count(b"the server ended by itself") == 2
+            stderr += (await app.communicate())[1]
+            assert stderr.count(b"the server ended by itself") == 2  # the third one is ended by the app
             assert b"ResourceWarning" not in stderr
 
     run(scenario())

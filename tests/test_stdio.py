@@ -435,8 +435,8 @@ def test_an_app_that_does_not_end_when_the_client_leaves_is_killed(folder: Path)
     stubborn = "import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + READY
     impatient = (
         "from openxr_agentic.cli import main\n"
-        "from openxr_agentic.cli.serving import run\n"
-        "run.END_SECONDS = 0.2\n"
+        "from openxr_agentic.cli.serving import processes\n"
+        "processes.END_SECONDS = 0.2\n"
         "main()\n"
     )
 

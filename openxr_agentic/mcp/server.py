@@ -127,10 +127,9 @@ class AgentServer(Server[dict[str, Any]]):
         """Tell one client of the handshake era about changes, until its connection ends.
 
         Clients of the later era subscribe by a request (`ListenHandler`). The
-        earlier ones say "initialized" exactly once for each connection, and the
-        task that handles it is cancelled with the connection: so it can be the
-        subscription itself. Changes that arrive while one is being sent are
-        sent as one.
+        earlier ones say "initialized" when they connect, and the task that handles
+        it is cancelled with the connection: so the first one is the subscription
+        itself. Changes that arrive while one is being sent are sent as one.
         """
         client = context.session.client_params
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS or client is None or id(client) in self._told:
@@ -157,7 +156,11 @@ def _caller(context: Context) -> Caller:
     client = f"{known.client_info.name} {known.client_info.version}".strip() if known else ""
     if context.request is None:
         return Caller(client, "stdio")
-    return Caller(client, "http" if context.request.url.path == HTTP_PATH else "sse")
+    return Caller(client, "http" if _is_streamable(context.request) else "sse")
+
+
+def _is_streamable(request: Request) -> bool:
+    return bool(request.scope["path"] == HTTP_PATH)  # request.url would be put together for each call
 
 
 async def _while_connected(
@@ -169,7 +172,7 @@ async def _while_connected(
     the handshake era: there a client could come back for the answer, to a server that
     keeps it. This one does not, so nobody would get it.
     """
-    if request.url.path != HTTP_PATH:
+    if not _is_streamable(request):
         return await answering
     task = asyncio.ensure_future(answering)
     leaving = asyncio.ensure_future(_has_left(request))

@@ -10,6 +10,7 @@ import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from openxr_agentic import descriptors
 from openxr_agentic.cli.interrupts import END_SIGNALS, handle
 
 if TYPE_CHECKING:
@@ -49,13 +50,27 @@ def on_stdin_closed(callback: Callable[[], object]) -> None:
 
     def read() -> None:
         with suppress(OSError):  # stdin is closed already
-            while os.read(0, 4096):
+            while descriptors.read(0, 4096):
                 pass
         with suppress(RuntimeError):  # the loop has ended before
             loop.call_soon_threadsafe(callback)
 
     # A daemon: nothing else ends the wait for a pipe.
     threading.Thread(target=read, name="openxr-agentic-stdin", daemon=True).start()
+
+
+async def end(process: asyncio.subprocess.Process) -> bool:
+    """Ask a child to end and wait, for `END_SECONDS`, and then kill it; return whether it had to be killed."""
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), END_SECONDS)
+    except asyncio.TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        return True
+    return False
 
 
 class Child:
@@ -77,17 +92,9 @@ class Child:
         return "\n".join(self._output.read().decode(errors="replace").splitlines()[-lines:])
 
     async def end(self) -> None:
-        """Ask it to end, wait, and kill it when it does not."""
-        if self.process.returncode is not None:
-            return
-        with suppress(ProcessLookupError):
-            self.process.terminate()
-        try:
-            await asyncio.wait_for(self.process.wait(), END_SECONDS)
-        except asyncio.TimeoutError:
-            with suppress(ProcessLookupError):
-                self.process.kill()
-            await self.process.wait()
+        """End it, by force when it does not end by itself."""
+        if self.process.returncode is None:
+            await end(self.process)
 
 
 @asynccontextmanager

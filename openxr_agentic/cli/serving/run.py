@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from openxr_agentic.cli.serving.processes import END_SECONDS, on_end_signals
+from openxr_agentic.cli.serving.processes import END_SECONDS, end, on_end_signals
 from openxr_agentic.cli.serving.serve import announce, keep_serving
 from openxr_agentic.host import manifest_path
 from openxr_agentic.host.variables import with_layer
@@ -125,7 +125,10 @@ async def _run(
         finally:
             # The client or the server may be gone, or this task cancelled: no app is left behind.
             if app.returncode is None:
-                ending = await _end(app)
+                ending = {signal.SIGTERM}
+                if await end(app):
+                    ending.add(getattr(signal, "SIGKILL", signal.SIGTERM))
+                    log.warning("the app did not end within %g seconds, and was killed", END_SECONDS)
             code = await app.wait()
             stop.set()
             if answering is not None:
@@ -146,20 +149,6 @@ def _streams(listener: socket.socket | None) -> tuple[int | None, int | None]:
     if listener is not None:
         return None, None
     return subprocess.DEVNULL, subprocess.DEVNULL if sys.stderr is None else _STDERR
-
-
-async def _end(app: asyncio.subprocess.Process) -> set[int]:
-    """End the app, by force when it does not; return the signals that were sent."""
-    with suppress(ProcessLookupError):
-        app.terminate()
-    try:
-        await asyncio.wait_for(app.wait(), END_SECONDS)
-    except asyncio.TimeoutError:
-        log.warning("the app did not end within %g seconds, and is killed", END_SECONDS)
-        with suppress(ProcessLookupError):
-            app.kill()
-        return {signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)}
-    return {signal.SIGTERM}
 
 
 def _signal_name(number: int) -> str:

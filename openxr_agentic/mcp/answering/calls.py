@@ -116,7 +116,7 @@ class Calls:
         entry = await self._find(name)
         if not self._options.policy.open:
             # What is allowed may hang on what the app says of the tool now, not when it was listed.
-            if not await self._source.refresh():
+            if not await self._source.refresh(name):
                 return "denied", failure(
                     f"{name} was not called: its app does not tell its tools, so the server's policy cannot be kept.",
                     "Call again later.",

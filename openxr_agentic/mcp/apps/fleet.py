@@ -78,9 +78,11 @@ class AppFleet:
         """Await `callback` whenever `offers` has become another mapping."""
         self._on_changed.append(callback)
 
-    async def refresh(self) -> bool:
-        """Have `offers` agree with what the apps have registered now; return whether all told them in time."""
+    async def refresh(self, name: str | None = None) -> bool:
+        """Have `offers` agree with what the apps, or that of one tool, have registered now; see `ToolSource`."""
         await self._looked.wait()
+        if name is not None:
+            return (found := self._home(name)) is None or await found[0].refresh()
         return all(await asyncio.gather(*(place.link.refresh() for place in self._places.values())))
 
     async def call(self, name: str, arguments: str, timeout: float) -> CallResult:
@@ -92,7 +94,7 @@ class AppFleet:
 
     async def run(self) -> None:
         """Find apps, follow each, and keep its place for when it comes back. Never returns."""
-        log.info("serving every app that is started with OPENXR_AGENTIC_CHANNEL=1 on the mock runtime")
+        log.info("serving every app that is started with OPENXR_AGENTIC_CHANNEL=1 on a host of this package")
         following: set[asyncio.Task[None]] = set()
         self._looked.clear()
         try:

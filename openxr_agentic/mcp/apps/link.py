@@ -101,7 +101,7 @@ class AppLink:
         """Await `callback` whenever `offers` has become another mapping."""
         self._on_changed.append(callback)
 
-    async def refresh(self) -> bool:
+    async def refresh(self, name: str | None = None) -> bool:
         """Have `offers` agree with what the app has registered now; return whether it told them in time.
 
         An app announces changes in batches, a few milliseconds late; and a tool
@@ -259,10 +259,10 @@ def _waiting_for(wanted: str | None) -> str:
     if wanted is None or not wanted.isdecimal():
         return (
             f"waiting for {f'the app {wanted}' if wanted else 'an app'}: start {'it' if wanted else 'one'} with "
-            "OPENXR_AGENTIC_CHANNEL=1 on the mock runtime, or use: openxr-agentic run -- COMMAND"
+            "OPENXR_AGENTIC_CHANNEL=1 on the mock runtime or the API layer, or use: openxr-agentic run -- COMMAND"
         )
     # It may have started this server, and be about to make its instance.
     return (
         f"waiting for the app {wanted}: it will be served when process {wanted} has made its OpenXR instance, on the "
-        "mock runtime and with OPENXR_AGENTIC_CHANNEL=1"
+        "mock runtime or the API layer and with OPENXR_AGENTIC_CHANNEL=1"
     )

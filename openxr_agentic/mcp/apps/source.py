@@ -42,10 +42,13 @@ class ToolSource(Protocol):
     def absence(self) -> str:
         """Why there may be fewer tools than expected, in words; empty when all is there."""
 
-    async def refresh(self) -> bool:
+    async def refresh(self, name: str | None = None) -> bool:
         """Have `offers` agree with what the apps have registered now.
 
         The first time, it waits a moment for an app that is just being found.
+
+        Args:
+            name: One of `offers`: only its app is asked, so that no other holds this up. None: all are.
 
         Returns:
             Whether they do; False: an app does not answer in time.
