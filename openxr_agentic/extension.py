@@ -251,24 +251,24 @@ class AgenticExtension:
         structures = table.native_structures(definition)
         key = Key(self._look_up_address, self._handle, definition.name)
         slot = ffi.new("OxaSlotId*")
-        asked = False
+        answer = ffi.new("XrResult*", _NOT_ASKED)
         try:
             if not lib.oxa_slot_open(slot, *tool):
                 raise MemoryError  # noqa: TRY301 - what it undoes is below
             fresh = Registration(slot[0], definition, self)
             structures.info.toolUserData = ffi.cast("void*", slot[0])
-            asked = True
-            result = self._register(ffi.cast("XrInstance", self._handle), structures.info)
-            if result >= 0:
+            lib.oxa_register(self._register, ffi.cast("XrInstance", self._handle), structures.info, answer)
+            if answer[0] >= 0:
                 self._adopt(key, fresh)
                 return
         except BaseException:
-            # Ctrl-C between two bytecodes. Once the host was asked it may know the slot, so that stays.
-            if not asked:
+            # Ctrl-C between two bytecodes: what the host accepted is kept, for it knows the slot.
+            if answer[0] >= 0:
+                self._adopt(key, fresh)
+            else:
                 table.free(slot[0])
-            elif table.registrations.get(key) is not fresh:
-                table.registrations.setdefault(key, fresh)
             raise
+        result = answer[0]
         table.free(fresh.slot)
         if result == XR_ERROR_VALIDATION_FAILURE and self._open_again(key, definition, tool, announce or _warn):
             return
@@ -419,6 +419,7 @@ class AgenticExtension:
         return f"<AgenticExtension on XrInstance {self._handle:#x}: {state}>"
 
 
+_NOT_ASKED = -(2**31)  # a failure, like any other number below 0
 _PARAMETERS_OF_OUR_HOST = 64  # OXA_MAX_PARAMETERS; Meta documents no limit
 
 

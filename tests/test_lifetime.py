@@ -265,11 +265,18 @@ def test_close_that_was_interrupted_anywhere_can_be_called_again(attach, instanc
     assert lines > 20
 
 
-def test_a_registration_that_was_interrupted_anywhere_can_be_tried_again_and_keeps_nothing(attach, runtime):
+@pytest.mark.parametrize("handle_was_used", [False, True])
+def test_a_registration_that_was_interrupted_anywhere_can_be_tried_again_and_keeps_nothing(
+    attach, runtime, handle_was_used
+):
     lines = 0
     while True:
         lines += 1
         handle = runtime.create_instance()
+        if handle_was_used:  # as on Monado, where the next instance often gets the handle of the last one
+            for key in list(table.registrations):
+                table.registrations[key._replace(instance=handle)] = table.registrations.pop(key)
+            assert len(table.registrations) == (lines > 1)
         extension = attach(handle)
         tool = Tool()
         gone = weakref.ref(tool)

@@ -75,6 +75,12 @@ def make_ffi() -> FFI:
         static const char* const oxa_extension_name = OXA_EXTENSION_NAME;
         static const char* const oxa_register_function_name = OXA_REGISTER_FUNCTION_NAME;
         static const char* const oxa_metadata_function_name = OXA_METADATA_FUNCTION_NAME;
+        /* The answer is kept where no interrupt between two bytecodes of the caller can lose it. */
+        static void oxa_register(OxaRegisterTool function, XrInstance instance, const OxaToolRegisterInfo* info,
+                                 XrResult* answer)
+        {
+            *answer = function(instance, info);
+        }
         typedef PFN_oxaGetToolMetadataInterface OxaGetToolMetadataInterface;
         typedef PFN_xrGetInstanceProcAddr OxaGetInstanceProcAddr;
         typedef PFN_xrEnumerateInstanceExtensionProperties OxaEnumerateExtensions;

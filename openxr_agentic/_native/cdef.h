@@ -73,6 +73,7 @@ typedef struct {
 } OxaToolRegisterInfo;
 
 typedef XrResult (*OxaRegisterTool)(XrInstance, const OxaToolRegisterInfo*);
+void oxa_register(OxaRegisterTool function, XrInstance instance, const OxaToolRegisterInfo* info, XrResult* answer);
 
 /* ---- metadata.h ---- */
 
