@@ -38,7 +38,7 @@ test: $(INSTALLED) $(MCP1_INSTALLED)
 	OPENXR_AGENTIC_TEST_MCP1=$(VENV)-mcp1/bin/python $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-real: $(INSTALLED)
-	$(BIN)/python -m pytest -m real tests/test_real_runtime.py $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m real $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lint

@@ -57,7 +57,7 @@ class HeadlessContext:
 
     def frame_loop(self) -> Iterator[tuple[int, xr.FrameState]]:
         """Yield (frame index, frame state) while the session runs; ends when it exits."""
-        index = 0
+        index, has_frames = 0, True
         for running in self._session_is_running():
             if not running:
                 time.sleep(0.01)
@@ -66,9 +66,12 @@ class HeadlessContext:
                 self.exit_requested = False
                 xr.request_exit_session(self.session)
             state = xr.wait_frame(self.session)  # the host runs main-thread tools in here
-            xr.begin_frame(self.session)
+            has_frames = has_frames and self._begin_frame()
             yield index, state
             index += 1
+            if not has_frames:
+                time.sleep(0.01)
+                continue
             xr.end_frame(
                 self.session,
                 xr.FrameEndInfo(
@@ -77,6 +80,14 @@ class HeadlessContext:
                     layers=[],
                 ),
             )
+
+    def _begin_frame(self) -> bool:
+        """Begin a frame; False: here a session without graphics has no frames (Monado)."""
+        try:
+            xr.begin_frame(self.session)
+        except xr.CallOrderInvalidError:
+            return False
+        return True
 
     def _session_is_running(self) -> Iterator[bool]:
         running = False

@@ -60,7 +60,7 @@ def frame_loop(instance: xr.Instance, end: float | None) -> None:
     """Run a session until it exits, or until a time on the monotonic clock."""
     system = xr.get_system(instance, xr.SystemGetInfo(xr.FormFactor.HEAD_MOUNTED_DISPLAY))
     session = xr.create_session(instance, xr.SessionCreateInfo(system_id=system))
-    running = False
+    running, has_frames = False, True
     while True:
         try:
             event = xr.poll_event(instance)
@@ -84,12 +84,22 @@ def frame_loop(instance: xr.Instance, end: float | None) -> None:
             time.sleep(0.01)
             continue
         frame = xr.wait_frame(session)
-        xr.begin_frame(session)
-        opaque = xr.EnvironmentBlendMode.OPAQUE
-        xr.end_frame(session, xr.FrameEndInfo(frame.predicted_display_time, opaque, layers=[]))
+        has_frames = has_frames and submit_nothing(session, frame)
+        time.sleep(0 if has_frames else 0.01)  # where there are frames, xrWaitFrame has waited
         if end is not None and time.monotonic() >= end:
             xr.request_exit_session(session)
             end = None
+
+
+def submit_nothing(session: xr.Session, frame: xr.FrameState) -> bool:
+    """Submit an empty frame; False: here a session without graphics has no frames (Monado)."""
+    try:
+        xr.begin_frame(session)
+    except xr.CallOrderInvalidError:
+        return False
+    opaque = xr.EnvironmentBlendMode.OPAQUE
+    xr.end_frame(session, xr.FrameEndInfo(frame.predicted_display_time, opaque, layers=[]))
+    return True
 
 
 if __name__ == "__main__":

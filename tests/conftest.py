@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import real_harness
 
 import openxr_agentic as agentic
 from openxr_agentic import registrations as table
@@ -22,7 +23,8 @@ def pytest_generate_tests(metafunc):
     """A test of host behaviour says which of the host's fronts it runs on: ``pytest.mark.fronts("mock", "layer")``."""
     marker = metafunc.definition.get_closest_marker("fronts")
     if marker and "front" in metafunc.fixturenames:
-        metafunc.parametrize("front", marker.args, indirect=True)
+        on = {"real": pytest.param("real", marks=pytest.mark.real)}
+        metafunc.parametrize("front", [on.get(front, front) for front in marker.args], indirect=True)
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -61,13 +63,18 @@ def changes(registry):
 
 @pytest.fixture
 def front(request):
-    """Which of the host's fronts offers the extension: "mock" or "layer"."""
-    return getattr(request, "param", "mock")
+    """Which of the host's fronts offers the extension: "mock", "layer", or "real", the layer over a real runtime."""
+    front = getattr(request, "param", "mock")
+    if front == "real" and (reason := real_harness.why_not_here()):
+        pytest.skip(reason)
+    return front
 
 
 @pytest.fixture
 def new_runtime(front):
     """MockRuntime, for a test that has options for it."""
+    if front == "real":
+        return real_harness.LayerOverActiveRuntime
     return functools.partial(MockRuntime, layer=front == "layer")
 
 

@@ -13,7 +13,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import vulkan_session
 import xr
+from real_harness import LayerOverActiveRuntime
 
 from openxr_agentic.host import control, library_path
 from openxr_agentic.testing import MockRuntime
@@ -64,8 +66,15 @@ def create_info(
     return xr.InstanceCreateInfo(application_info=application, enabled_extension_names=list(extensions))
 
 
-def create_session(instance: xr.Instance) -> xr.Session:
+def session_extension(runtime: MockRuntime) -> str:
+    """What an instance has to enable for `create_session`; a real runtime has frames only with graphics."""
+    return vulkan_session.extension() if isinstance(runtime, LayerOverActiveRuntime) else HEADLESS
+
+
+def create_session(instance: xr.Instance, runtime: MockRuntime | None = None) -> xr.Session:
     system = xr.get_system(instance, xr.SystemGetInfo(xr.FormFactor.HEAD_MOUNTED_DISPLAY))
+    if isinstance(runtime, LayerOverActiveRuntime):
+        return vulkan_session.create_session(instance, system)
     return xr.create_session(instance, xr.SessionCreateInfo(system_id=system))
 
 

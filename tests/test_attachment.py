@@ -13,7 +13,7 @@ import openxr_agentic as agentic
 from openxr_agentic.definition.tool import ToolContext, current_call
 from openxr_agentic.registry.registry import ToolRegistry
 
-pytestmark = pytest.mark.fronts("mock", "layer")
+pytestmark = pytest.mark.fronts("mock", "layer", "real")
 
 REGISTER = "xrAgenticRegisterExternalToolMETAX1"
 
@@ -131,6 +131,7 @@ def test_calls_that_run_end_with_the_tool_that_they_began_with(registry, runtime
     assert texts == ["old"]
 
 
+@pytest.mark.fronts("mock", "layer")  # only they count look-ups
 def test_detached_and_attached_to_the_next_instance_every_enabled_tool_is_registered_again(runtime, registry, on):
     looked_up = []
     for _ in range(3):

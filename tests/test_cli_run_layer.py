@@ -56,14 +56,15 @@ def c_app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return folder / "c_app"
 
 
-@pytest.mark.parametrize("host", ["mock", "layer"])
-def test_an_agent_calls_the_tools_of_a_c_app(c_app: Path, folder: Path, host: str) -> None:
+@pytest.mark.fronts("mock", "layer", "real")
+def test_an_agent_calls_the_tools_of_a_c_app(c_app: Path, folder: Path, front: str) -> None:
     async def scenario() -> None:
         env = environment(folder)
-        options = ["--port", "0"]
-        if host == "layer":
-            env = environment(folder, XR_RUNTIME_JSON=str(manifest_path()), OPENXR_AGENTIC_MOCK_EXTENSION="0")
-            options += ["--layer"]
+        if front == "layer":
+            env |= {"XR_RUNTIME_JSON": str(manifest_path()), "OPENXR_AGENTIC_MOCK_EXTENSION": "0"}
+        if front == "real" and "XDG_RUNTIME_DIR" in os.environ:
+            env["XDG_RUNTIME_DIR"] = os.environ["XDG_RUNTIME_DIR"]  # where the runtime's own service is found
+        options = ["--port", "0", *([] if front == "mock" else ["--layer"])]
         async with started("run", *options, "--", str(c_app), env=env) as process:
             url = re.search(r"http://\S+/mcp", await line_with(process.stderr, "serving MCP at"))
             assert url is not None

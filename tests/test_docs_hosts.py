@@ -42,4 +42,5 @@ def test_a_cell_is_shown_by_a_test_that_runs_on_its_host(feature, host, cell):
     assert values is not None, f"{named[1]} is no test"
     by_host = values & set(HOSTS)
     assert not by_host or host in by_host, f"{named[1]} runs on {by_host} only"
-    assert (host == "real") == named[1].startswith("test_real_runtime.py"), named[1]
+    if not by_host:
+        assert (host == "real") == named[1].startswith("test_real_runtime.py"), named[1]

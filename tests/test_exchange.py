@@ -12,7 +12,7 @@ from openxr_agentic.errors import (
     XR_SUCCESS,
 )
 
-pytestmark = pytest.mark.fronts("mock", "layer")
+pytestmark = pytest.mark.fronts("mock", "layer", "real")
 
 
 class Counted:

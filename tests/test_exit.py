@@ -1,18 +1,23 @@
 """The interpreter's end, while native threads of the host still call tools."""
 
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+
+TESTS = Path(__file__).resolve().parent
 
 PROGRAM = """
 import sys
 import openxr_agentic as agentic
 from openxr_agentic.testing import MockRuntime
+from real_harness import LayerOverActiveRuntime
 
-runtime = MockRuntime(layer=LAYER).__enter__()
+runtime = HOST.__enter__()
 instance = runtime.create_instance()
 extension = agentic.AgenticExtension(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)
 ran = 0
@@ -27,6 +32,7 @@ while ran < 100:
 {ending}
 """
 
+HOSTS = {"mock": "MockRuntime()", "layer": "MockRuntime(layer=True)", "real": "LayerOverActiveRuntime()"}
 ENDINGS = {
     "the end of the script": "",
     "sys.exit": "sys.exit(0)",
@@ -40,11 +46,16 @@ ENDINGS = {
 
 
 def run(program, front="mock"):
-    program = program.replace("LAYER", str(front == "layer"))
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    program = program.replace("HOST", HOSTS[front])
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, cwd=TESTS
+    )
+    if front == "real":
+        done.stderr = "".join(re.findall(r"^Traceback.*|^Fatal.*", done.stderr, re.DOTALL | re.MULTILINE))  # it logs
+    return done
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_fifty_exits_with_native_threads_calling_are_clean(ending, front):
     # Fifty on the two fronts together: what differs between them is shown by fewer.
@@ -75,7 +86,7 @@ def test_a_tool_that_does_not_return_delays_the_exit_by_a_bounded_time():
     assert done.returncode in (0, -6, -11), done  # a thread inside Python at the end is the interpreter's own risk
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_a_forked_child_can_close_and_end_while_the_parent_is_flooded(front):
     program = PROGRAM.format(
         ending="import os, sys\n"
@@ -92,7 +103,7 @@ def test_a_forked_child_can_close_and_end_while_the_parent_is_flooded(front):
     assert done.stdout == "done\n", done
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_forking_a_process_with_tools_leaves_the_parent_working(front):
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork here")

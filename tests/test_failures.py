@@ -15,7 +15,7 @@ from openxr_agentic._native import lib
 from openxr_agentic.errors import XR_ERROR_RUNTIME_FAILURE, XR_SUCCESS
 from openxr_agentic.testing import MockCallError
 
-pytestmark = pytest.mark.fronts("mock", "layer")
+pytestmark = pytest.mark.fronts("mock", "layer", "real")
 
 
 def raising(error):
@@ -403,6 +403,7 @@ with MockRuntime(layer=LAYER) as runtime:
 """
 
 
+@pytest.mark.fronts("mock", "layer")  # a process of its own, with a session of the mock runtime
 def test_ctrl_c_during_a_call_reaches_the_apps_frame_loop_and_everything_closes_cleanly(front):
     program = FRAME_LOOP.replace("LAYER", str(front == "layer"))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)

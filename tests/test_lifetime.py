@@ -17,7 +17,7 @@ from openxr_agentic import registrations as table
 from openxr_agentic._native import ffi, lib
 from openxr_agentic.errors import XR_ERROR_RUNTIME_FAILURE, XR_ERROR_SIZE_INSUFFICIENT
 
-pytestmark = pytest.mark.fronts("mock", "layer")
+pytestmark = pytest.mark.fronts("mock", "layer", "real")
 
 REFUSED = (XR_ERROR_RUNTIME_FAILURE, 0, None, False)
 

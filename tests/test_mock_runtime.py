@@ -216,7 +216,7 @@ def test_faults_end_after_their_times_and_with_the_block(xr_instance, runtime):
         runtime.fail("xrNothing", -1)
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_a_call_that_nobody_pumps_times_out_and_names_what_the_app_does_not_call(extension, runtime):
     from concurrent.futures import ThreadPoolExecutor
 
@@ -227,7 +227,7 @@ def test_a_call_that_nobody_pumps_times_out_and_names_what_the_app_does_not_call
     assert ran == []
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_a_call_on_the_instances_thread_pumps_while_it_waits(extension, runtime):
     import threading
 
@@ -237,7 +237,7 @@ def test_a_call_on_the_instances_thread_pumps_while_it_waits(extension, runtime)
     assert threads == [threading.get_ident()]
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_a_tool_without_the_main_thread_flag_runs_on_a_native_thread(extension, runtime):
     import threading
 
@@ -249,7 +249,7 @@ def test_a_tool_without_the_main_thread_flag_runs_on_a_native_thread(extension, 
     assert threads != [threading.get_ident()]
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_a_named_native_thread_is_kept(extension, runtime):
     import threading
 

@@ -4,18 +4,12 @@ import re
 
 import pytest
 from layer_harness import ANSWERS, CORE_VALIDATION, environment, khronos_layers, run
+from real_harness import why_not_here
 
 from openxr_agentic import loader
-from openxr_agentic.host import LAYER_NAME, layer_library_path, layer_manifest_path, manifest_path
+from openxr_agentic.host import LAYER_NAME, layer_library_path, layer_manifest_path
 
-how, manifest = loader.active_runtime()
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(manifest is None, reason=f"there is no OpenXR runtime to test on: {how}"),
-    pytest.mark.skipif(
-        manifest is not None and manifest.resolve() == manifest_path(), reason="the active runtime is our own mock"
-    ),
-]
+pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(why_not_here()), reason=why_not_here())]
 
 
 def offers_headless():
@@ -29,7 +23,7 @@ def test_an_instance_alone_is_served_and_its_tools_run_while_it_polls():
 
 def test_a_session_without_graphics_runs_tools_in_its_frames():
     if not offers_headless():
-        pytest.skip(f"the active runtime has no XR_MND_headless ({how})")
+        pytest.skip("the active runtime has no XR_MND_headless")
     done = run(environment(), layer_library_path())
     assert (done.returncode, [line for line in done.stdout.splitlines() if line in ANSWERS]) == (0, ANSWERS), done
 

@@ -13,7 +13,7 @@ from openxr_agentic.definition.tool import ToolContext
 from openxr_agentic.errors import ArgumentError, ToolDisabledError, ToolTimeoutError, UnknownToolError
 from openxr_agentic.registry.registry import ToolRegistry
 
-pytestmark = pytest.mark.fronts("mock", "layer")
+pytestmark = pytest.mark.fronts("mock", "layer", "real")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -135,7 +135,7 @@ def interface(runtime, instance):
     return ask(address.value, instance)[1]
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_the_mock_runtime_gives_metadata_parsed(runtime, instance, extension, interface):
     extension.register_tool("plain", "", None, str)
     extension.register_tool("told", "", None, str)
@@ -154,7 +154,7 @@ def test_metadata_that_is_no_json_object_is_an_error_in_a_test(runtime, instance
         runtime.tools()
 
 
-@pytest.mark.fronts("mock", "layer")
+@pytest.mark.fronts("mock", "layer", "real")
 def test_a_call_tells_whether_its_result_was_marked_as_an_error(runtime, instance, extension, interface):
     def tool(arguments):
         if "mark" in arguments:

@@ -282,8 +282,9 @@ struct OxaHost {
 
     atomic_int closing;
     atomic_int session_running;
-    atomic_int frames_elsewhere; /* xrWaitFrame is called, but not on the main thread */
-    atomic_uint* main_waiting;   /* = main.count: what an idle frame looks at */
+    atomic_int* frames;        /* OxaFrames, of the session that is running */
+    atomic_uint* main_waiting; /* = main.count: what an idle frame looks at */
+    atomic_int own_frames;
     atomic_uint own_main_waiting;
     atomic_llong display_period_ns;
     int64_t last_poll_pump_ns; /* the main thread's */

@@ -68,6 +68,7 @@ OxaHost* oxa_host_create(const OxaHostInfo* info) {
     host->instance = info->instance;
     host->front = info->front;
     host->serves = info->serves;
+    host->frames = info->frames != NULL ? info->frames : &host->own_frames;
     host->main_waiting = info->main_waiting != NULL ? info->main_waiting : &host->own_main_waiting;
     host->main_thread = oxa_thread_number();
     host->process = oxa_process_id();

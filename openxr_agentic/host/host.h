@@ -45,7 +45,20 @@ typedef struct OxaHostInfo {
      * sees without the host whether a hook has work. For as long as the process lives,
      * but no more written to once the host is destroyed. NULL: the front does not care. */
     atomic_uint* main_waiting;
+    /* The same for where the session's frames are (OxaFrames): a front that leaves out
+     * oxa_host_wait_frame while no call waits notes them itself. */
+    atomic_int* frames;
 } OxaHostInfo;
+
+/* On which thread the running session waits for its frames, as far as is known. A
+ * session without graphics may have none. */
+typedef enum OxaFrames { OXA_FRAMES_NONE, OXA_FRAMES_ON_MAIN_THREAD, OXA_FRAMES_ELSEWHERE } OxaFrames;
+
+/* In each xrWaitFrame of a session that is running. */
+static inline void oxa_note_frames(atomic_int* frames, uint64_t main_thread) {
+    int seen = oxa_thread_number() == main_thread ? OXA_FRAMES_ON_MAIN_THREAD : OXA_FRAMES_ELSEWHERE;
+    if (atomic_load(frames) != seen) atomic_store(frames, seen); /* seldom: the line stays shared between threads */
+}
 
 /* The calling thread becomes the main thread. Never NULL but out of memory. A
  * channel that was asked for and cannot be opened is reported on stderr, and

@@ -46,9 +46,11 @@ typedef struct OxaLayerInstance {
     } next;
     PFN_xrGetInstanceProcAddr get_instance_proc_addr;
     atomic_llong display_period_ns; /* 0: not known yet */
-    OxaHost* host;                  /* NULL: somebody below provides the extension, or nobody wants it */
-    int serves;                     /* there was a host, at least */
-    atomic_int taken;               /* the place is in use */
+    atomic_int frames;              /* OxaFrames */
+    uint64_t main_thread;
+    OxaHost* host;    /* NULL: somebody below provides the extension, or nobody wants it */
+    int serves;       /* there was a host, at least */
+    atomic_int taken; /* the place is in use */
     atomic_int destroying;
 } OxaLayerInstance;
 _Static_assert(offsetof(OxaLayerInstance, next.xrWaitFrame) < 64, "a poll and a frame touch one cache line");

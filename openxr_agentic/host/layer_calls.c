@@ -102,9 +102,12 @@ ALIGNED XrResult XRAPI_CALL oxa_layer_xrPollEvent(XrInstance handle, XrEventData
 XrResult XRAPI_CALL oxa_layer_xrWaitFrame(XrSession handle, const XrFrameWaitInfo* info, XrFrameState* state) {
     OxaLayerInstance* instance;
     Session* session = find(handle, &instance);
-    if (session != NULL && calls_wait(instance) && atomic_load(&session->running)) {
-        pump(instance, oxa_host_wait_frame);
-        session = find(handle, &instance);
+    if (session != NULL && atomic_load(&session->running)) {
+        oxa_note_frames(&instance->frames, instance->main_thread);
+        if (calls_wait(instance)) {
+            pump(instance, oxa_host_wait_frame);
+            session = find(handle, &instance);
+        }
     }
     if (session == NULL) return XR_ERROR_HANDLE_INVALID;
     XrResult result = instance->next.xrWaitFrame(handle, info, state);

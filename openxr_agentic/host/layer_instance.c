@@ -176,13 +176,16 @@ XrResult XRAPI_CALL oxa_layer_create_instance(const XrInstanceCreateInfo* info, 
     instance->host = NULL;
     atomic_store(&instance->destroying, 0);
     atomic_store(&instance->display_period_ns, 0);
+    instance->main_thread = oxa_thread_number();
+    atomic_store(&instance->frames, OXA_FRAMES_NONE);
     atomic_store(&instance->main_waiting, 0); /* a forked child has what was counted in its parent */
     if (instance->serves) {
         const OxaHostInfo host_info = {.instance = *handle,
                                        .application_name = info->applicationInfo.applicationName,
                                        .front = OXA_LAYER_FRONT,
                                        .serves = 1,
-                                       .main_waiting = &instance->main_waiting};
+                                       .main_waiting = &instance->main_waiting,
+                                       .frames = &instance->frames};
         instance->host = oxa_host_create(&host_info);
         if (instance->host == NULL) {
             if (instance->next.xrDestroyInstance != NULL) instance->next.xrDestroyInstance(*handle);

@@ -43,19 +43,12 @@ static int something_to_run(OxaHost* host) {
 }
 
 void oxa_host_wait_frame(OxaHost* host) {
-    if (oxa_thread_number() != host->main_thread) {
-        if (!atomic_load(&host->frames_elsewhere)) atomic_store(&host->frames_elsewhere, 1);
-        return;
-    }
-    if (!something_to_run(host)) return;
-    atomic_store(&host->frames_elsewhere, 0);
-    pump(host);
+    oxa_note_frames(host->frames, host->main_thread);
+    if (oxa_thread_number() == host->main_thread && something_to_run(host)) pump(host);
 }
 
 /* Whether xrPollEvent, not xrWaitFrame, is the call that runs tools. */
-static int polls_pump(const OxaHost* host) {
-    return !atomic_load(&host->session_running) || atomic_load(&host->frames_elsewhere);
-}
+static int polls_pump(const OxaHost* host) { return atomic_load(host->frames) != OXA_FRAMES_ON_MAIN_THREAD; }
 
 void oxa_host_poll_event(OxaHost* host) {
     if (oxa_thread_number() != host->main_thread || !something_to_run(host) || !polls_pump(host)) return;
@@ -68,7 +61,7 @@ void oxa_host_poll_event(OxaHost* host) {
 
 void oxa_host_session_running(OxaHost* host, int running) {
     atomic_store(&host->session_running, running != 0);
-    atomic_store(&host->frames_elsewhere, 0);
+    atomic_store(host->frames, OXA_FRAMES_NONE);
 }
 
 void oxa_host_display_period(OxaHost* host, int64_t nanoseconds) {
@@ -91,14 +84,23 @@ static char* why_waiting(const OxaHost* host, const OxaCall* call) {
         return oxa_format("the calls before it took the budget of %g ms of every frame",
                           (double)host->pump_budget_ns / 1e6);
     }
-    const char* missing = polls_pump(host) ? "xrPollEvent" : "xrWaitFrame";
-    const char* because = "a session is running";
-    if (polls_pump(host)) {
-        because =
-            atomic_load(&host->session_running) ? "its xrWaitFrame is on another thread" : "no session is running";
+    const char* missing = "does not call xrPollEvent";
+    const char* because = "no session is running";
+    if (atomic_load(&host->session_running)) {
+        switch (atomic_load(host->frames)) {
+            case OXA_FRAMES_ON_MAIN_THREAD:
+                missing = "does not call xrWaitFrame";
+                because = "a session is running";
+                break;
+            case OXA_FRAMES_ELSEWHERE:
+                because = "its xrWaitFrame is on another thread";
+                break;
+            default:
+                missing = "calls neither xrWaitFrame nor xrPollEvent";
+                because = "a session is running";
+        }
     }
-    return oxa_format("the app does not call %s on its main thread, the one that created the OpenXR instance (%s)",
-                      missing, because);
+    return oxa_format("the app %s on its main thread, the one that created the OpenXR instance (%s)", missing, because);
 }
 
 char* oxa_queue_say_late(const OxaHost* host, const OxaCall* call) {

@@ -184,14 +184,11 @@ class MockRuntime:
             raise MockRuntimeError("A MockRuntime is entered already; leave it first. One process has one loader.")
         runtime_control = control.load()
         host_control = control.load(host.layer_library_path()) if self._layer else runtime_control
-        variables = {RUNTIME_VARIABLE: str(host.manifest_path())}
-        if self._layer:
-            variables |= with_layer(os.environ)
         self._configure(runtime_control)
         if self._layer:
             self._configure(host_control)
         self._runtime_control, self._host_control = runtime_control, host_control
-        self._variables = ChangedVariables(variables)
+        self._variables = ChangedVariables(self._selection())
         try:
             self._loader = self._load_loader()
             self._claim_loader()
@@ -200,6 +197,11 @@ class MockRuntime:
             raise
         MockRuntime._entered = self
         return self
+
+    def _selection(self) -> dict[str, str]:
+        """The environment variables by which the loader finds it."""
+        layer = with_layer(os.environ) if self._layer else {}
+        return {RUNTIME_VARIABLE: str(host.manifest_path()), **layer}
 
     def _load_loader(self) -> loader.Loader | None:
         try:

@@ -72,16 +72,31 @@ static void without_a_session_polling_runs_calls_once_per_display_period(void) {
     oxa_host_destroy(host);
 }
 
-static void in_a_session_polling_runs_nothing(void) {
+static void in_a_session_with_frames_polling_runs_nothing(void) {
     OxaHost* host = new_host_with_budget(ALL_CALLS);
     Probe a = {.name = "a"};
     Answer answer = {0};
     add_probe(host, &a, 1);
-    submit_and_forget(host, "a", &answer);
     oxa_host_session_running(host, 1);
+    oxa_host_wait_frame(host);
+    submit_and_forget(host, "a", &answer);
     oxa_host_poll_event(host);
     CHECK(answer.count == 0);
     oxa_host_session_running(host, 0);
+    oxa_host_poll_event(host);
+    CHECK(answer.count == 1);
+    oxa_host_destroy(host);
+}
+
+static void in_a_session_without_frames_polling_runs_calls(void) {
+    OxaHost* host = new_host_with_budget(ALL_CALLS);
+    Probe a = {.name = "a"};
+    Answer answer = {0};
+    add_probe(host, &a, 1);
+    oxa_host_session_running(host, 1);
+    oxa_host_wait_frame(host);
+    oxa_host_session_running(host, 1); /* another session: nobody knows yet how it goes on */
+    submit_and_forget(host, "a", &answer);
     oxa_host_poll_event(host);
     CHECK(answer.count == 1);
     oxa_host_destroy(host);
@@ -201,7 +216,9 @@ static void a_time_out_names_the_call_that_the_app_does_not_make(void) {
     add_probe(host, &a, 1);
     on_another_thread(call_late, "xrPollEvent");
     oxa_host_session_running(host, 1);
-    on_another_thread(call_late, "xrWaitFrame on its main thread");
+    on_another_thread(call_late, "calls neither xrWaitFrame nor xrPollEvent on its main thread");
+    oxa_host_wait_frame(host);
+    on_another_thread(call_late, "does not call xrWaitFrame on its main thread");
     on_another_thread(wait_frame_of, host);
     on_another_thread(call_late, "xrWaitFrame is on another thread");
     CHECK(a.runs == 0);
@@ -321,7 +338,8 @@ int main(void) {
     RUN(a_frame_runs_all_calls_within_the_budget_in_order);
     RUN(what_is_over_the_budget_waits_for_the_next_frames);
     RUN(without_a_session_polling_runs_calls_once_per_display_period);
-    RUN(in_a_session_polling_runs_nothing);
+    RUN(in_a_session_with_frames_polling_runs_nothing);
+    RUN(in_a_session_without_frames_polling_runs_calls);
     RUN(polling_runs_calls_when_frames_are_on_another_thread);
     RUN(a_call_from_the_main_thread_runs_at_once_in_its_turn);
     RUN(a_pump_inside_a_tool_runs_nothing_and_a_call_runs_directly);

@@ -17,6 +17,7 @@ _RUNNING_STATES = (
     xr.SessionState.VISIBLE,
     xr.SessionState.FOCUSED,
 )
+_SECONDS_BETWEEN_LOOKS = 0.001
 _LAST_STATES = (xr.SessionState.EXITING, xr.SessionState.LOSS_PENDING)
 
 
@@ -39,6 +40,7 @@ def frames(instance: xr.Instance, stop: Event) -> Iterator[xr.FrameState]:
 def _session_frames(instance: xr.Instance, session: xr.Session, stop: Event) -> Iterator[xr.FrameState]:
     state = xr.SessionState.UNKNOWN
     exit_requested = False
+    has_frames = True
     while state not in _LAST_STATES:
         for state in _state_changes(instance):
             if state == xr.SessionState.READY:
@@ -47,22 +49,34 @@ def _session_frames(instance: xr.Instance, session: xr.Session, stop: Event) -> 
                 xr.end_session(session)
         if state not in _RUNNING_STATES:
             # Not running before READY and after STOPPING: there only events matter.
-            stop.wait(0.001)
+            stop.wait(_SECONDS_BETWEEN_LOOKS)
             continue
         if stop.is_set() and not exit_requested:
             xr.request_exit_session(session)
             exit_requested = True
         frame = xr.wait_frame(session)
-        xr.begin_frame(session)
+        has_frames = has_frames and _begin_frame(session)
         yield frame
-        xr.end_frame(
-            session,
-            xr.FrameEndInfo(
-                display_time=frame.predicted_display_time,
-                environment_blend_mode=xr.EnvironmentBlendMode.OPAQUE,
-                layers=[],
-            ),
-        )
+        if has_frames:
+            xr.end_frame(
+                session,
+                xr.FrameEndInfo(
+                    display_time=frame.predicted_display_time,
+                    environment_blend_mode=xr.EnvironmentBlendMode.OPAQUE,
+                    layers=[],
+                ),
+            )
+        else:
+            stop.wait(_SECONDS_BETWEEN_LOOKS)
+
+
+def _begin_frame(session: xr.Session) -> bool:
+    """Begin a frame; False: a session without graphics has none here, as on Monado 25.0, which does not wait either."""
+    try:
+        xr.begin_frame(session)
+    except xr.CallOrderInvalidError:
+        return False
+    return True
 
 
 def _state_changes(instance: xr.Instance) -> Iterator[xr.SessionState]:
