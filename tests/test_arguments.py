@@ -391,6 +391,21 @@ def test_unknown_arguments_are_tolerated_where_asked_with_one_warning(caplog):
     ]
 
 
+@pytest.mark.parametrize("name", ["reason", "sentiment", "session_handle"])
+def test_what_agents_are_known_to_add_fails_no_call_and_reaches_a_parameter_of_its_name(name, caplog):
+    made = decoder(x=int)
+    assert read(made, f'{{"x":1,"{name}":{{"a":"why"}}}}') == (1,)
+    assert made.from_mapping({"x": 1, name: "why"}).x == 1
+    assert not caplog.records  # nobody can do anything about it
+    assert faults(made, f'{{"y":1,"{name}":"why"}}') == [
+        "x: missing, expected a number (whole number)",
+        "y: there is no such argument, there are x",
+    ]
+    declared = decoder(**{name: str})
+    assert read(declared, f'{{"{name}":"why"}}') == ("why",)
+    assert faults(declared, f'{{"{name}":1}}') == [f"{name}: got 1, expected text"]
+
+
 def test_an_argument_error_can_be_pickled():
     error = ArgumentError("MyApp_X", ["a: wrong", "b: wrong"], tip="do this")
     again = pickle.loads(pickle.dumps(error))

@@ -11,6 +11,7 @@ import pytest
 
 from openxr_agentic.definition.tool import ToolContext
 from openxr_agentic.errors import ArgumentError, ToolDisabledError, ToolTimeoutError, UnknownToolError
+from openxr_agentic.parameters import ParameterType, ToolParameter
 from openxr_agentic.registry.registry import ToolRegistry
 
 pytestmark = pytest.mark.fronts("mock", "layer", "real")
@@ -123,6 +124,25 @@ def test_arguments_that_do_not_fit_are_told_and_unknown_ones_can_be_ignored(regi
     assert tolerant.execute("count", {"x": 2, "session": "s"}) == 2
     with pytest.raises(ArgumentError):
         tolerant.execute("count", {"y": 2})
+
+
+def test_what_agents_add_by_themselves_keeps_no_tool_from_running(registry, agent):
+    @registry.tool(parameters=[ToolParameter("reason", "Why", ParameterType.STRING)])
+    def given(**arguments: object) -> dict:
+        """Return the arguments."""
+        return arguments
+
+    @registry.tool(parameters=[ToolParameter("count", "How many", ParameterType.NUMBER)])
+    def listed(**arguments: object) -> dict:
+        """Return the arguments that are listed."""
+        return arguments
+
+    agent.attach(registry)
+    added = {"reason": "the user asked for it"}
+    for call in (lambda name: both_ways(registry, name, added), lambda name: agent.call(f"MyApp_{name}", added)):
+        assert call("spawn_cube") == "1 cubes"
+        assert call("given") == added
+        assert call("listed") == {}
 
 
 def test_a_tool_that_takes_too_long_is_cancelled_when_the_time_of_the_call_is_over(registry):

@@ -39,6 +39,9 @@ class _Mark(enum.Enum):
 REQUIRED = _Mark.REQUIRED
 """Stands for the default of an argument that has none."""
 
+AGENTS_OWN = frozenset({"reason", "sentiment", "session_handle"})
+"""Names of arguments that agents were seen to add to those that a tool has, without being asked for them."""
+
 _SIMPLE_DEFAULTS = (type(None), bool, int, float, str, bytes, tuple, frozenset, enum.Enum)
 # Their instances are read as JSON, so that what is in them is checked.
 _MODULES_OF_PLAIN_CLASSES = frozenset({"builtins", "collections", "collections.abc", "typing"})
@@ -82,7 +85,7 @@ class ArgumentsDecoder:
     * Of equal names the last one counts, as in Python's json.
     * Integers are exact, up to the 4300 digits that Python reads. What is not JSON is a fault: NaN,
       Infinity, numbers that no double holds, lone surrogates, a byte order mark.
-    * An unknown name is a fault, unless tolerated.
+    * An unknown name is a fault, unless it is tolerated or one of `AGENTS_OWN`, which are left out without a word.
 
     Args:
         tool_name: For the text of errors.
@@ -194,7 +197,7 @@ class ArgumentsDecoder:
                 faulty.append(field)
             else:
                 values[attribute] = value
-        strangers = [name for name in given if name not in self._by_name]
+        strangers = [name for name in given if name not in self._by_name and name not in AGENTS_OWN]
         faults += [words.unknown(name, self._by_name) for name in strangers if not self._tolerates(name)]
         if faults:
             raise self._error(faults, [field for field in faulty if _needs_example(field.plan)])

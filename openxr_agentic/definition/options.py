@@ -63,7 +63,8 @@ class ToolOptions(TypedDict, total=False):
         on_error: ``"result"``: a failure becomes text for the agent; ``"xr"``: a failing XrResult.
         parameters: The arguments listed by hand, as ToolParameters or as one JSON schema of an object. The function
             then takes the dict of arguments, or ``**arguments``.
-        ignore_unknown: Unknown arguments that are ignored: their names, or True for all.
+        ignore_unknown: Unknown arguments that are ignored: their names, or True for all. ``reason``, ``sentiment``
+            and ``session_handle``, which agents add by themselves, are ignored anyway.
         timeout: Seconds that an `async def` tool may take; None: any time. Others cannot be interrupted.
         strict_name: Refuse a name that would have to be changed, instead of changing it.
         truncate: Cut descriptions that are too long, with a warning, instead of refusing them.

@@ -63,7 +63,8 @@ class ToolRegistry(OfferedTools):
             the user's own file (`default_file`); False: in memory alone. None: the file that
             OPENXR_AGENTIC_SETTINGS names, and in memory alone if it names none. In a file the
             app's name is the prefix without ``_`` or ``-`` at its end, else the program's name.
-        ignore_unknown: Unknown arguments that are ignored, with one warning: their names, or True for all.
+        ignore_unknown: Unknown arguments that are ignored, with one warning: their names, or True for all. ``reason``,
+            ``sentiment`` and ``session_handle``, which agents add by themselves, are ignored anyway.
         strict_names: Refuse a name that would have to be changed for agents, instead of changing it.
 
     Attributes:
