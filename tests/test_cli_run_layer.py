@@ -24,6 +24,7 @@ from mcp import Client
 from openxr_agentic import loader
 from openxr_agentic.host import LAYER_NAME, layer_manifest_path, manifest_path
 from openxr_agentic.host.variables import ENABLED_LAYERS, LAYER_PATH, with_layer
+from openxr_agentic.testing import MockRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,11 +119,23 @@ def test_what_is_named_already_is_not_named_twice() -> None:
     assert with_layer(once) == once
 
 
-def test_our_folder_is_not_named_twice_however_it_is_spelt(tmp_path: Path) -> None:
+def test_no_folder_is_named_twice_however_it_is_spelt(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(FOLDER)
-    named = os.pathsep.join([f"{FOLDER}/", str(link), "/a", "/nowhere/\u00e9"])
-    assert with_layer({LAYER_PATH: named})[LAYER_PATH] == os.pathsep.join([FOLDER, "/a", "/nowhere/\u00e9"])
+    other = str(tmp_path)
+    named = os.pathsep.join([other, f"{FOLDER}/", str(link), "/a", "/nowhere/\u00e9", f"{other}/.", "/a"])
+    assert with_layer({LAYER_PATH: named})[LAYER_PATH] == os.pathsep.join([FOLDER, other, "/a", "/nowhere/\u00e9"])
+
+
+def test_no_layer_is_named_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loader 1.0.20 makes no instance then."""
+    other = "XR_APILAYER_other"
+    monkeypatch.setenv(ENABLED_LAYERS, os.pathsep.join([other, LAYER_NAME, other, LAYER_NAME]))
+    assert with_layer(os.environ)[ENABLED_LAYERS] == os.pathsep.join([LAYER_NAME, other])
+    monkeypatch.setenv(ENABLED_LAYERS, os.pathsep.join([LAYER_NAME, LAYER_NAME]))
+    with MockRuntime(layer=True):
+        assert os.environ[ENABLED_LAYERS] == LAYER_NAME
+    assert os.environ[ENABLED_LAYERS] == os.pathsep.join([LAYER_NAME, LAYER_NAME])
 
 
 APP = """

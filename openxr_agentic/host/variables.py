@@ -26,17 +26,18 @@ def with_layer(environment: Mapping[str, str]) -> dict[str, str]:
         environment: The app's environment so far.
 
     Returns:
-        Both variables: our folder and name first, then what they held. Where no folders are named, those
-        follow that the loader would have searched, since the variable keeps it from doing so.
+        Both variables: our folder and name first, then what they held, each once. Where no folders are named,
+        those follow that the loader would have searched, since the variable keeps it from doing so.
 
     Raises:
         NativeBuildMissingError: The layer was not built.
     """
-    ours = layer_manifest_path().parent
     folders = _entries(environment, LAYER_PATH) or _default_folders(environment)
+    names = [LAYER_NAME, *_entries(environment, ENABLED_LAYERS)]
     return {
-        LAYER_PATH: os.pathsep.join([str(ours), *(folder for folder in folders if not _is(folder, ours))]),
-        ENABLED_LAYERS: _first(LAYER_NAME, _entries(environment, ENABLED_LAYERS)),
+        LAYER_PATH: os.pathsep.join(_distinct([str(layer_manifest_path().parent), *folders])),
+        # The loader 1.0.20, which Debian has, makes no instance with a layer that is named twice.
+        ENABLED_LAYERS: os.pathsep.join(dict.fromkeys(names)),
     }
 
 
@@ -44,16 +45,17 @@ def _entries(environment: Mapping[str, str], variable: str) -> list[str]:
     return [entry for entry in environment.get(variable, "").split(os.pathsep) if entry]
 
 
-def _is(folder: str, ours: Path) -> bool:
-    """Whether a folder is ours, however it is spelt: a loader that is given one twice loads the layer twice."""
-    try:
-        return os.path.samefile(folder, ours)
-    except (OSError, ValueError):
-        return False
-
-
-def _first(ours: str, others: list[str]) -> str:
-    return os.pathsep.join([ours, *(entry for entry in others if entry != ours)])
+def _distinct(folders: list[str]) -> list[str]:
+    """Leave out a folder that is there before, however it is spelt: a loader finds its layers twice."""
+    found: dict[object, str] = {}
+    for folder in folders:
+        try:
+            status = os.stat(folder)
+            identity: object = (status.st_dev, status.st_ino)
+        except (OSError, ValueError):  # it is not there, and may be made yet
+            identity = folder
+        found.setdefault(identity, folder)
+    return list(found.values())
 
 
 def _default_folders(environment: Mapping[str, str]) -> list[str]:
