@@ -28,6 +28,32 @@ def test_a_command_that_serves_says_that_there_is_no_channel(on_windows, argumen
     assert "not there on Windows yet" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["apps"],
+        ["apps", "--json"],
+        ["tools"],
+        ["tools", "--app", "My app"],
+        ["call", "MyApp_tool"],
+        ["call", "--app", "1", "MyApp_tool"],
+    ],
+)
+def test_a_command_that_would_ask_an_app_itself_says_that_there_is_no_channel(on_windows, monkeypatch, arguments):
+    monkeypatch.setenv("AGENTICXR_MCP_PORT", "0")  # there is no server to ask either
+    result = click_testing.CliRunner().invoke(on_windows, arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "not there on Windows yet" in result.stderr
+    assert "openxr-agentic run" not in result.stderr  # which is refused there too
+    assert ("--url" in result.stderr) == (arguments[0] != "apps")
+
+
+def test_a_server_can_be_asked_all_the_same(on_windows):
+    from openxr_agentic.cli.asking.targets import choose_target
+
+    assert choose_target("http://localhost:8720/sse", None, None, {}).endpoints[0].sse
+
+
 def test_a_client_is_refused_by_name(monkeypatch):
     assert channel_problem() is None
     monkeypatch.setattr(sys, "platform", "win32")

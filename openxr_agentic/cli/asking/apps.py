@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from openxr_agentic.cli.console import json_text, one_line, printable, stderr_console
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.host.channel import App, ChannelClient, ChannelError, find_apps
+from openxr_agentic.host.channel import App, ChannelClient, ChannelError, channel_problem, find_apps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -128,16 +127,18 @@ def show_apps(*, as_json: bool) -> None:
 
     Args:
         as_json: As one JSON array of objects.
+
+    Raises:
+        ChannelError: This system has no control channels.
     """
+    if problem := channel_problem():
+        raise ChannelError(problem)
     found = asyncio.run(look_for_apps())
     if as_json:
         click.echo(json_text([_as_json(app) for app in found]))
         return
     if not found:
-        nobody = "No app with a control channel is running."
-        if sys.platform == "win32":
-            nobody = "Control channels are not available on Windows yet."
-        stderr_console().print(f"{nobody} {HOW_TO_START}", markup=False)
+        stderr_console().print(f"No app with a control channel is running. {HOW_TO_START}", markup=False)
         return
     rows = [("PID", "NAME", "LABEL", "TOOLS", "HOST")]
     rows += [

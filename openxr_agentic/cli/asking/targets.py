@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from openxr_agentic.cli.asking.apps import HOW_TO_START, FoundApp, NoSuchAppError, look_for_apps, the_app
 from openxr_agentic.cli.console import printable, stderr_console
 from openxr_agentic.errors import AgenticError, ConfigurationError
+from openxr_agentic.host.channel import channel_problem
 from openxr_agentic.mcp.transports.access import TOKEN_VARIABLE
 from openxr_agentic.mcp.transports.ports import HTTP_PATH, LOOPBACK, SSE_PATH, choose_port
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PROBE_SECONDS: Final = 1.0
+
+_ELSEWHERE: Final = "A server elsewhere is named with --url."
 
 
 class NobodyServesError(AgenticError, ConnectionError):
@@ -78,13 +81,15 @@ def choose_target(
     Raises:
         ConfigurationError: The URL or the token cannot be used.
         NoSuchAppError: No app is called so, or several are.
-        NobodyServesError: Neither a server nor one app runs.
+        NobodyServesError: Neither a server nor one app runs, or this system has no way to ask an app itself.
     """
     token = read_token(token_file, environment)
     if url is not None:
         # Whoever writes the URL decides who gets the token, as with any client.
         return Target(endpoints_of(url), token=token)
     if app is not None:
+        if problem := channel_problem():
+            raise NobodyServesError(f"{problem} {_ELSEWHERE}")
         return Target(app=the_app(asyncio.run(look_for_apps()), app))
     port = choose_port(environment=environment)
     if port and _somebody_listens(port):
@@ -93,6 +98,8 @@ def choose_target(
 
 
 def _only_app(nobody: str) -> Target:
+    if problem := channel_problem():
+        raise NobodyServesError(f"{nobody}. {problem} {_ELSEWHERE}")
     found = asyncio.run(look_for_apps())
     answering = [app for app in found if not app.problem]
     if len(answering) == 1:
@@ -104,10 +111,8 @@ def _only_app(nobody: str) -> Target:
         raise NoSuchAppError(f"{nobody}, and several apps run: {names}. Choose one with --app, or a server with --url.")
     if found:
         silent = ", and ".join(f"{app.title} does not answer: {printable(app.problem)}" for app in found)
-        raise NobodyServesError(f"{nobody}, and {silent}. A server elsewhere is named with --url.")
-    raise NobodyServesError(
-        f"{nobody}, and no app with a control channel runs. {HOW_TO_START} A server elsewhere is named with --url."
-    )
+        raise NobodyServesError(f"{nobody}, and {silent}. {_ELSEWHERE}")
+    raise NobodyServesError(f"{nobody}, and no app with a control channel runs. {HOW_TO_START} {_ELSEWHERE}")
 
 
 def _somebody_listens(port: int) -> bool:
