@@ -9,6 +9,8 @@ import json
 import math
 import os
 import pty
+import re
+import shlex
 import signal
 import socket
 import ssl
@@ -27,13 +29,19 @@ pytest.importorskip("rich")
 import httpx2
 from agent_harness import Gate, echo, run, serving, until, until_connected
 from cli_harness import COMMAND, environment, finished, started
-from fake_app import BOOLEAN, NUMBER, OBJECT, Answer, FakeApp, FakeParameter
+from fake_app import ARRAY, BOOLEAN, NUMBER, OBJECT, STRING, Answer, FakeApp, FakeParameter
 from old_server import OldServer, text_result, tool
 
 from openxr_agentic import __version__
 from openxr_agentic.cli.asking import client as agent_client
 from openxr_agentic.cli.asking.apps import FoundApp, NoSuchAppError
-from openxr_agentic.cli.asking.arguments import BadArgumentsError, read_arguments, split_pairs, typed_arguments
+from openxr_agentic.cli.asking.arguments import (
+    BadArgumentsError,
+    pairs_of,
+    read_arguments,
+    split_pairs,
+    typed_arguments,
+)
 from openxr_agentic.cli.asking.failures import AgentClientError
 from openxr_agentic.cli.asking.targets import Endpoint, Target, endpoints_of
 from openxr_agentic.cli.asking.tools import list_all
@@ -101,6 +109,10 @@ OPTIONAL_TEXT = {"anyOf": [{"type": "string"}, {"type": "null"}]}
 def test_a_value_has_the_type_that_the_schema_says(schema: object, word: str, value: object) -> None:
     found = typed(schema, word)
     assert (found, type(found)) == (value, type(value))
+    back = pairs_of({"x": value}, {"properties": {"x": schema}, "$defs": DEFS})
+    assert back is not None
+    (again,) = shlex.split(back)
+    assert typed(schema, again) == value
 
 
 @pytest.mark.parametrize(
@@ -273,6 +285,52 @@ def test_an_error_of_the_tool_is_its_result_with_exit_code_3(folder: Path) -> No
             code, stdout, _ = await finished("call", "fail", "--app", app.name, "--json", env=env)
             result = json.loads(stdout)
             assert (code, result["isError"], result["content"][0]["type"]) == (3, True, "text")
+
+    run(scenario())
+
+
+def app_that_fails(text: str) -> FakeApp:
+    """An app with a tool that answers with that error."""
+    app = FakeApp()
+
+    async def fail(arguments: str) -> Answer:
+        return Answer(text, flags=1)
+
+    app.add("draw", fail, FakeParameter("size", ARRAY), FakeParameter("name", STRING), FakeParameter("on", BOOLEAN))
+    return app
+
+
+@pytest.mark.parametrize(
+    ("tip", "typed_here"),
+    [
+        ('for example {"size":[1,1],"name":"a b"}', "'size=[1, 1]' 'name=a b'"),
+        ('Send for example {"on": true}.', "on=true"),
+        ('for example {"of another tool":1}', None),
+        ("for example {size}", None),
+        ("Cubes: red.", None),
+    ],
+)
+def test_what_an_error_tells_agents_to_send_is_told_as_it_is_typed(
+    folder: Path, tip: str, typed_here: str | None
+) -> None:
+    text = f'Error: wrong {{"size":2}}.\nTip: {tip}'
+
+    async def scenario() -> None:
+        async with app_that_fails(text).running(folder):
+            code, stdout, stderr = await finished("call", "draw", "on=false", env=environment(folder))
+            assert (code, stdout) == (3, text + "\n")
+            assert re.findall(r"typed here, that is (.*)", stderr) == ([] if typed_here is None else [typed_here])
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("words", [["--arguments", "{}"], ["--json"]])
+def test_who_gave_or_wants_json_is_told_nothing_more(folder: Path, words: list[str]) -> None:
+    async def scenario() -> None:
+        async with app_that_fails('Error: wrong.\nTip: {"on":true}').running(folder):
+            _, stdout, stderr = await finished("call", "draw", *words, env=environment(folder))
+            assert "Tip:" in stdout
+            assert "typed here" not in stderr
 
     run(scenario())
 

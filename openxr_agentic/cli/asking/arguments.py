@@ -187,6 +187,30 @@ def typed_arguments(tool: str, pairs: Sequence[Pair], schema: Schema) -> dict[st
     return values
 
 
+def pairs_of(values: Mapping[str, Any], schema: Schema) -> str | None:
+    """Return arguments as they are typed, one shell word each, for people; None: not all are the tool's own.
+
+    Args:
+        values: The arguments by name.
+        schema: The tool's input schema.
+    """
+    known = properties_of(schema)
+    if not values.keys() <= known.keys():
+        return None
+    return " ".join(
+        shell_word(f"{name}={_typed(value, accepted(known[name], schema))}") for name, value in values.items()
+    )
+
+
+def _typed(value: Any, takes: Accepted) -> str:
+    try:
+        if isinstance(value, str) and _value(value, takes) == value:
+            return value
+    except ValueError:
+        pass
+    return compact(value)
+
+
 def _unknown(name: str, known: Mapping[str, Schema]) -> str:
     near = difflib.get_close_matches(name, known, n=3)
     if near:

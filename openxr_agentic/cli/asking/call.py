@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from openxr_agentic.cli.asking.arguments import Pair, typed_arguments
+from openxr_agentic.cli.asking.arguments import Pair, pairs_of, typed_arguments
 from openxr_agentic.cli.asking.client import ask
 from openxr_agentic.cli.asking.tools import as_listed, list_all
 from openxr_agentic.cli.console import json_text, printable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
+    from openxr_agentic.cli.asking.schema_words import Schema
     from openxr_agentic.cli.asking.targets import Target
 
 TOOL_FAILED: Final = 3
@@ -75,7 +77,7 @@ def call_tool(target: Target, request: Request, *, as_json: bool, output: Path |
     """
     if output is not None:
         _require_writable(output)
-    asked: list[str] = []
+    asked: list[Schema] = []
 
     async def question(client: Client) -> CallToolResult:
         return await _call(client, request, asked)
@@ -86,21 +88,22 @@ def call_tool(target: Target, request: Request, *, as_json: bool, output: Path |
         click.echo(json_text(told, indent=2))
     else:
         _print(told, saved=output is not None)
+        if result.is_error and request.arguments is None:
+            _translate_tip(told, asked[0])
     if output is not None:
         _save(told, output)
     return TOOL_FAILED if result.is_error else 0
 
 
-async def _call(client: Client, request: Request, asked: list[str]) -> CallToolResult:
-    """Call the tool; its name is in `asked` from the moment at which it is called."""
-    listed = {tool.name: tool for tool in await list_all(client)}
+async def _call(client: Client, request: Request, asked: list[Schema]) -> CallToolResult:
+    """Call the tool; its input schema is in `asked` from the moment at which it is called."""
+    tool = next((tool for tool in await list_all(client) if tool.name == request.tool), None)
+    # One that is not listed is called all the same: the server knows best, and has the near names.
+    schema = as_listed(tool)["inputSchema"] if tool is not None else {}
     arguments = request.arguments
     if arguments is None:
-        tool = listed.get(request.tool)
-        # One that is not listed is called all the same: the server knows best, and has the near names.
-        schema = as_listed(tool)["inputSchema"] if tool is not None else {}
         arguments = typed_arguments(request.tool, request.pairs, schema)
-    asked.append(request.tool)
+    asked.append(schema)
     return await client.call_tool(request.tool, arguments)
 
 
@@ -118,6 +121,18 @@ def _print(told: dict[str, Any], *, saved: bool) -> None:
     if not items and "structuredContent" in told:
         click.echo(json_text(told["structuredContent"]))
     stdout.flush()
+
+
+def _translate_tip(told: dict[str, Any], schema: Schema) -> None:
+    """Where an error tells agents in JSON which arguments would fit, say on stderr how people type them."""
+    text = "".join(item["text"] for item in told.get("content") or [] if item.get("type") == "text")
+    tip = text.partition("\nTip: ")[2]
+    try:
+        values, _ = json.JSONDecoder().raw_decode(tip, tip.index("{"))
+    except (ValueError, RecursionError):
+        return
+    if typed := pairs_of(values, schema):
+        click.echo(f"openxr-agentic: typed here, that is {printable(typed)}", err=True)
 
 
 def _line(text: str) -> bytes:
