@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _HOW_TO_HAVE_IT = (
     "Meta ships it in an API layer: enable that layer. Or run the app with this package's layer over the runtime: "
-    "openxr-agentic run --layer -- python app.py; or on its mock runtime: openxr-agentic run -- python app.py"
+    "openxr-agentic run --layer -- python app.py; or on its mock runtime: openxr-agentic run -- python app.py. What is "
+    "offered here, and by whom, is said by: openxr-agentic doctor"
 )
 
 

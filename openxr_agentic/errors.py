@@ -47,10 +47,13 @@ _HINTS = {
     -4: "The runtime does not support the OpenXR version that was asked for: set application_info.api_version "
     "to 1.0, or update the runtime.",
     -6: "The runtime or layer could not start; its own log may say why.",
+    -9: "An extension that was asked for is offered neither by the runtime nor by an enabled layer; openxr-agentic "
+    "doctor says who offers what.",
     -10: "The Khronos loader allows one living instance: destroy the other one first.",
     -12: "The XrInstance handle is not valid: it was never created, or has been destroyed.",
     -13: "The instance was lost: destroy it and create another.",
-    -51: "No OpenXR runtime is active, or it could not be loaded.",
+    -36: "A layer that was asked for by name was not found; openxr-agentic doctor says where layers are looked for.",
+    -51: "No OpenXR runtime is active, or it could not be loaded; openxr-agentic doctor says which, and what mends it.",
 }
 
 

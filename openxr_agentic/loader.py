@@ -85,7 +85,8 @@ def _find() -> Loader:
         )
     raise LoaderNotFoundError(
         "No OpenXR loader could be loaded. Install pyopenxr, which brings one (python -m pip install pyopenxr), "
-        f"or the system's (Debian: apt-get install libopenxr-loader1). Tried:{why or ' nothing'}"
+        "or the system's (Debian: apt-get install libopenxr-loader1). openxr-agentic doctor looks at each. "
+        f"Tried:{why or ' nothing'}"
     )
 
 

@@ -261,6 +261,16 @@ atexit.register(lambda: (print("at exit"), os.write(1, b"at exit too\\n")))
         assert words in answer[2]
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["import xr\nxr.create_instance(xr.InstanceCreateInfo())", "import sys\nsys.modules['xr'] = None\nimport xr"],
+)
+def test_where_openxr_is_what_fails_the_doctor_is_named(check: Check, source: str) -> None:
+    code, _, stderr = check(source)
+    assert code == 1
+    assert stderr.count("openxr-agentic doctor") == 1
+
+
 def test_a_file_in_a_package_is_imported_as_a_part_of_it(tmp_path: Path, check: Check) -> None:
     package = tmp_path / "app" / "tools"
     package.mkdir(parents=True)

@@ -416,3 +416,44 @@ def test_an_app_that_never_offered_tools_is_said_to_have_ended_without(folder: P
     code, _, stderr = run(finished(*ANY_PORT, *python("pass"), env=environment(folder)))
     assert code == 0
     assert "ended without an OpenXR instance with the extension" in stderr
+    assert stderr.count("openxr-agentic run -- openxr-agentic doctor") == 1
+
+
+def test_where_no_runtime_can_be_loaded_the_doctor_is_named_behind_the_apps_own_words(folder: Path) -> None:
+    command = python("import sys; sys.exit('no runtime')")
+    code, _, stderr = run(finished("run", "--layer", *ANY_PORT[1:], *command, env=environment(folder)))
+    assert code == 1
+    assert "openxr-agentic run --layer -- openxr-agentic doctor" in stderr.partition("no runtime\n")[2]
+
+
+def test_the_doctor_itself_is_no_app_without_tools(folder: Path) -> None:
+    _, stdout, stderr = run(finished(*ANY_PORT, *COMMAND, "doctor", env=environment(folder)))
+    assert "Active runtime" in stdout
+    assert "agents saw no tools" not in stderr
+
+
+@pytest.mark.parametrize(("options", "who"), [((), "the mock runtime"), (("--layer",), "this package's layer")])
+def test_numbers_for_another_host_are_kept_from_the_app_and_that_is_said(
+    folder: Path, options: tuple[str, ...], who: str
+) -> None:
+    """A host of this package refuses them; so the app's tools are there all the same."""
+    pytest.importorskip("xr", exc_type=Exception)
+    script = (
+        "import openxr_agentic as agentic, xr\n"
+        "names = agentic.enable_extension([], required=True)\n"
+        "instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))\n"
+        "registry = agentic.ToolRegistry()\n"
+        "registry.register('tool', lambda x: x, 'A tool.')\n"
+        "print(registry.attach(instance).status().attached)\n"
+        "registry.close()\n"
+        "xr.destroy_instance(instance)\n"
+    )
+    numbers = folder / "numbers.json"
+    numbers.write_text('{"XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1": 1000123000}', encoding="utf-8")
+    mock = {"XR_RUNTIME_JSON": str(manifest_path()), "OPENXR_AGENTIC_MOCK_EXTENSION": str(int(not options))}
+    for given in (str(numbers), numbers.read_text(encoding="utf-8"), " "):
+        env = environment(folder, OPENXR_AGENTIC_NUMBERS=given, **mock)
+        _, stdout, stderr = run(finished("run", *options, *ANY_PORT[1:], *python(script), env=env))
+        assert stdout == "True\n", stderr
+        assert stderr.count("OPENXR_AGENTIC_NUMBERS is kept from the app") == bool(given.strip())
+        assert who in stderr or not given.strip()

@@ -66,7 +66,9 @@ def test_on_macos_there_is_no_loader_and_it_is_said(no_loader_yet, monkeypatch):
 
 def test_without_pyopenxr_and_system_loader_it_is_said_what_to_install(no_loader_yet, monkeypatch):
     monkeypatch.setattr(loader, "_pyopenxr_folder", lambda: None)
-    with pytest.raises(agentic.LoaderNotFoundError, match="pip install pyopenxr.*\n.*the system: it has no library"):
+    with pytest.raises(
+        agentic.LoaderNotFoundError, match="pip install pyopenxr.*xr-agentic doctor.*\n.*the system: it has no library"
+    ):
         loader.load()
 
 
@@ -168,7 +170,9 @@ def test_a_runtime_without_the_extension_leaves_it_out_with_a_warning_or_raises_
     with MockRuntime(extension=False):
         with pytest.warns(agentic.ExtensionUnavailableWarning, match="left out, and the app goes on"):
             assert agentic.enable_extension(["XR_B", agentic.EXTENSION_NAME]) == ["XR_B"]
-        with pytest.raises(agentic.ExtensionNotAvailableError, match="does not offer XR_METAX1.*XR_RUNTIME_JSON="):
+        with pytest.raises(
+            agentic.ExtensionNotAvailableError, match="does not offer XR_METAX1.*XR_RUNTIME_JSON=.*xr-agentic doctor"
+        ):
             agentic.enable_extension([], required=True)
         assert not agentic.is_extension_available()
 
@@ -185,6 +189,11 @@ def test_an_app_starts_without_the_extension_where_nobody_offers_it():
 
 def test_with_the_mock_the_extension_is_available(runtime):
     assert agentic.is_extension_available()
+
+
+@pytest.mark.parametrize("result", [-9, -36, -51])
+def test_where_the_environment_is_at_fault_the_doctor_is_named(result):
+    assert str(agentic.ResultError("xrCreateInstance", result)).count("openxr-agentic doctor") == 1
 
 
 def test_an_enumeration_that_fails_is_shown_by_name(runtime):

@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -160,11 +161,22 @@ def import_module(name: str) -> types.ModuleType:
             ) from error
         if isinstance(error, SystemExit):
             text += ": it ended the program when it was imported; let it do so under if __name__ == '__main__' only"
+        if _is_of_openxr(error):
+            text += "; what is wrong with OpenXR here is said by: openxr-agentic doctor"
         raise ModuleError(Fault(f"cannot import {name}", text, *place_of(error))) from error
 
 
 def _is_or_holds(missing: str | None, name: str) -> bool:
     return missing is not None and (name == missing or name.startswith(f"{missing}."))
+
+
+def _is_of_openxr(error: BaseException) -> bool:
+    """Whether pyopenxr is missing, cannot be imported, or raised this: a module may make its instance when imported."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    names = [frame.f_globals.get("__name__") for frame in frames]
+    if isinstance(error, ModuleNotFoundError):
+        names.append(error.name)
+    return any(str(name).partition(".")[0] == "xr" for name in names)
 
 
 def _import_file(path: Path) -> types.ModuleType:

@@ -19,7 +19,7 @@ ANSWER_SECONDS: Final = 2.0
 
 HOW_TO_START: Final = (
     "Start one with: openxr-agentic run -- COMMAND, or with OPENXR_AGENTIC_CHANNEL=1 in its environment, "
-    "on this package's mock runtime."
+    "on this package's mock runtime. Where one should be there, openxr-agentic doctor says what is wrong."
 )
 
 

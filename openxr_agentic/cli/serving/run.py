@@ -22,6 +22,7 @@ import click
 
 from openxr_agentic.cli.serving.processes import END_SECONDS, end, on_end_signals
 from openxr_agentic.cli.serving.serve import announce, keep_serving
+from openxr_agentic.header_numbers import NUMBERS_VARIABLE
 from openxr_agentic.host import manifest_path
 from openxr_agentic.host.variables import with_layer
 from openxr_agentic.mcp.apps.link import AppLink
@@ -47,6 +48,11 @@ KILLING_INTERRUPT: Final = 3
 
 _STDERR: Final = 2
 
+_UNMET: Final = (
+    "the app has ended without an OpenXR instance with the extension, or before one could be met, so agents saw no "
+    "tools; what may be wrong is said by: openxr-agentic run{} -- openxr-agentic doctor"
+)
+
 # What a shell answers in the same cases.
 CANNOT_EXECUTE: Final = 126
 NOT_FOUND: Final = 127
@@ -62,7 +68,7 @@ def app_environment(label: str, *, layer: bool = False) -> dict[str, str]:
     chosen = with_layer(os.environ) if layer else {"XR_RUNTIME_JSON": str(manifest_path())}
     environment = {**os.environ, **chosen, "OPENXR_AGENTIC_CHANNEL": label}
     # Corrections for another host: ours expect the numbers that they were built with.
-    environment.pop("OPENXR_AGENTIC_NUMBERS", None)
+    environment.pop(NUMBERS_VARIABLE, None)
     # The server's secret: the app has no use for it, and may show its environment.
     environment.pop(TOKEN_VARIABLE, None)
     return environment
@@ -91,7 +97,17 @@ def run_app(app_command: Sequence[str], serving: Serving, *, as_json: bool = Fal
     """
     label = new_label("run")
     link = AppLink(label, ends_with_app=True)
-    return asyncio.run(_run(app_command, app_environment(label, layer=layer), link, serving, as_json))
+    environment = app_environment(label, layer=layer)
+    if os.environ.get(NUMBERS_VARIABLE, "").strip():
+        log.warning(
+            "%s is kept from the app: %s expects the numbers that it was built with%s",
+            NUMBERS_VARIABLE,
+            "this package's layer" if layer else "the mock runtime",
+            "; where Meta's layer serves the tools, start the app without run" if layer else "",
+        )
+    # The doctor, which is started so to look at the app's environment, is no app.
+    unmet = "" if "doctor" in app_command else _UNMET.format(" --layer" if layer else "")
+    return asyncio.run(_run(app_command, environment, link, serving, as_json, unmet))
 
 
 async def _run(
@@ -100,6 +116,7 @@ async def _run(
     link: AppLink,
     serving: Serving,
     as_json: bool,
+    unmet: str,
 ) -> int:
     stdin, stdout = _streams(serving.listener)
     stop = asyncio.Event()
@@ -133,8 +150,8 @@ async def _run(
             stop.set()
             if answering is not None:
                 await answering
-    if not link.met:
-        log.warning("the app has ended without an OpenXR instance with the extension, so agents saw no tools")
+    if unmet and not link.met:
+        log.warning(unmet)
     if code >= 0:
         return code
     if -code in ending:
