@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openxr_agentic.errors import ConfigurationError
+from openxr_agentic.plain_files import read_start
 
 NUMBERS_VARIABLE = "OPENXR_AGENTIC_NUMBERS"
 
@@ -25,6 +26,7 @@ PARAMETER_STRUCTURE = "XR_TYPE_AGENTIC_EXTERNAL_TOOL_PARAMETER_METAX1"
 REGISTER_INFO_STRUCTURE = "XR_TYPE_AGENTIC_EXTERNAL_TOOL_REGISTER_INFO_METAX1"
 MAIN_THREAD_BIT = "XR_AGENTIC_EXTERNAL_TOOL_CALLBACK_INFO_APPLICATION_MAIN_THREAD_BIT_METAX1"
 _MOST_BYTES = 2**20
+_LONGEST_SHOWN = 200
 _TYPE_PREFIX = "XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_"
 
 
@@ -134,14 +136,14 @@ def _from_environment() -> dict[str, int]:
         return {}
     where = NUMBERS_VARIABLE
     if not given.startswith("{"):
-        where = f"{NUMBERS_VARIABLE} (the file {given!r})"
+        where = f"{NUMBERS_VARIABLE} (the file {_shown(given)})"
         try:
-            given = decode(_content(Path(given)))
+            given = decode(_content(Path(os.path.expanduser(given))))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ConfigurationError(
                 f"{NUMBERS_VARIABLE} must be a JSON object, or the path of a file with one; as a file, "
-                f"{given[:200]!r} cannot be read: {reason}."
+                f"{_shown(given)} cannot be read: {reason}."
             ) from error
     try:
         numbers = json.loads(given)
@@ -153,10 +155,7 @@ def _from_environment() -> dict[str, int]:
 
 
 def _content(file: Path) -> bytes:
-    if file.exists() and not file.is_file():  # reading a pipe or a device might not end
-        raise ValueError("it is not a file")
-    with file.open("rb") as stream:
-        data = stream.read(_MOST_BYTES + 1)
+    data = read_start(file, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise ValueError(f"it has more than {_MOST_BYTES >> 10} KiB")
     return data
@@ -189,11 +188,17 @@ def _checked(numbers: Mapping[str, int], where: str) -> dict[str, int]:
     for given, value in numbers.items():
         name = re.sub(r"_META$", "_METAX1", str(given))
         if name not in _CONSTANTS:
-            raise ConfigurationError(f"{where}: unknown number {given!r}; known are: {', '.join(NAMES)}.")
+            raise ConfigurationError(f"{where}: unknown number {_shown(given)}; known are: {', '.join(NAMES)}.")
         if (fault := range_fault(name, value)) is not None:
-            raise ConfigurationError(f"{where}: {given} {fault}, not {value!r}.")
+            raise ConfigurationError(f"{where}: {given} {fault}, not {_shown(value)}.")
         checked[name] = value
     return checked
+
+
+def _shown(value: object) -> str:
+    """Return what somebody else wrote as it stands in a message: a file may hold a megabyte of it."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _refuse_collisions(numbers: Mapping[str, int]) -> None:

@@ -76,6 +76,12 @@ def test_our_own_header_is_read_alone_in_its_folder_and_with_other_numbers(tmp_p
     assert len(read_header(ROOT / "native_headers").numbers) == len(NAMES)
 
 
+def test_a_path_that_the_shell_did_not_expand_is_expanded(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "header.h").write_text(PREVIEW, encoding="utf-8")
+    assert read_header(Path("~/header.h")).numbers == IN_PREVIEW
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_header_with_a_byte_order_mark_is_read(tmp_path, encoding):
     # In the first line, the mark would hide what is defined there.
@@ -125,6 +131,61 @@ def test_a_number_is_read_in_every_form(form, expression):
 )
 def test_other_ways_to_write_a_constant_are_read_too(text):
     assert value(text) == 1000613004
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "static const int A = {}, B = {}, C = 7;",
+        "constexpr int A{{{}}}, B{{{}}}, C(7);",
+        "inline constexpr XrStructureType A = XrStructureType{{{}}}, B = XrStructureType({}), C = XrStructureType(7);",
+        '[[maybe_unused]] static const int A [[x]] = {}, B [[x("a, b")]] = {}, C __attribute__((unused)) = 7;',
+        "void f(const int a) {{ g(a, a); }} static const int A = {},\n  B = {},\n  C = 7;",
+    ],
+)
+def test_a_declaration_may_hold_several_constants(text):
+    names = [f"{PREFIX}PARAMETER_TYPE_{kind}_METAX1" for kind in KINDS[:3]]
+    for short, name in zip("ABC", names, strict=True):
+        text = re.sub(rf"\b{short}\b", name, text)
+    assert read(text.format("5", "(1 << 4)")).numbers == dict(zip(names, (5, 16, 7), strict=True))
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "[[deprecated]]",
+        '[[deprecated("text, with comma")]]',
+        '[[deprecated("a ]] = 9")]]',
+        "__attribute__((deprecated))",
+        '__attribute__ ((deprecated("a, (b) = 9"), aligned(8)))',
+    ],
+)
+@pytest.mark.parametrize("enum", ["enum X", "enum class X : uint32_t", "enum class [[nodiscard]] X : uint32_t"])
+def test_attributes_of_members_are_passed_over(enum, attribute):
+    names = [f"{PREFIX}PARAMETER_TYPE_{kind}_METAX1" for kind in KINDS[:3]]
+    text = f"{enum} {{ {names[0]} {attribute} = 3, {names[1]} {attribute}, {names[2]} = {names[0]} + 4 }};"
+    assert read(text).numbers == dict(zip(names, (3, 4, 7), strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void f(const int P = 5, int b);",
+        "static const int A = 1, *P = 5;",
+        "static const int A = max(1, P = 5);",
+        "enum X { P DEPRECATED = 5 };",
+        "enum X { P [[deprecated = 5 };",
+    ],
+)
+def test_what_only_looks_like_a_constant_is_not_taken(text):
+    reading = read(re.sub(r"\bP\b", PARAMETER_STRUCTURE, text))
+    assert reading.numbers == {}
+    assert "enum" not in text or PARAMETER_STRUCTURE in reading.unclear
+
+
+@pytest.mark.parametrize("expression", ["A" * 2**20, "1 " * 2**19])
+def test_what_cannot_be_read_is_shown_in_part(expression):
+    assert len(read(f"#define {PARAMETER_STRUCTURE} {expression}").unclear[PARAMETER_STRUCTURE]) < 600
 
 
 @pytest.mark.parametrize(("bit", "number"), [("1 << 6", 64), ("(XrFlags64)1ULL << 6", 64), ("0x40", 64)])
@@ -203,6 +264,8 @@ def test_a_file_that_says_nothing_of_the_extension_is_refused(tmp_path):
         read_header(tmp_path / "missing.h")
     with pytest.raises(HeaderError, match="cannot be read: it is not a file"):
         read_header(tmp_path)
+    with pytest.raises(HeaderError, match="cannot be read: it is not a file"):
+        read_header(Path("/dev/zero"))
     path.write_bytes(bytes(range(256)) * 10)
     with pytest.raises(HeaderError, match="defines none"):
         read_header(path)
@@ -241,9 +304,12 @@ def test_a_macro_is_text_and_not_a_value():
         "".join(f"#define A{n} (A{n + 1}*A{n + 1})\n" for n in range(40)) + f"#define A40 9\n#define {NAMES[0]} A0\n",
         "const " * 8000,
         "enum " * 60_000,
+        "const a = " * 60_000,
+        "[[a" * 60_000,
+        '__attribute__((a("' * 60_000,
         "".join(f"#define XR_AGENTIC_EXTERNAL_TOOL_{n} 1\n" for n in range(20_000)),
     ],
-    ids=["doubling", "squaring", "const", "enum", "names"],
+    ids=["doubling", "squaring", "const", "enum", "values", "brackets", "attributes", "names"],
 )
 def test_no_header_takes_more_than_its_length_is_worth(text):
     assert read(text).numbers == {}

@@ -63,6 +63,24 @@ def test_a_file_in_another_encoding_is_an_error_that_names_it(monkeypatch, tmp_p
         agentic.numbers_in_force()
 
 
+def test_a_path_that_begins_with_a_tilde_is_expanded(monkeypatch, tmp_path):
+    (tmp_path / "numbers.json").write_text(f'{{"{STRING}": 77}}', encoding="utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(NUMBERS_VARIABLE, "~/numbers.json")
+    assert agentic.numbers_in_force()[STRING].value == 77
+
+
+@pytest.mark.parametrize("text", ['{"NAME": 1}', '{"STRING": "NAME"}', '{"STRING": ["NAME"]}'])
+def test_what_a_file_holds_is_shown_in_part(monkeypatch, tmp_path, text):
+    path = tmp_path / "numbers.json"
+    path.write_text(text.replace("STRING", STRING).replace("NAME", "n" * 500_000), encoding="utf-8")
+    monkeypatch.setenv(NUMBERS_VARIABLE, str(path))
+    with pytest.raises(agentic.ConfigurationError) as caught:
+        agentic.numbers_in_force()
+    assert "nnn" in str(caught.value)
+    assert len(str(caught.value)) < 2000
+
+
 def test_names_may_carry_the_suffix_meta():
     override_numbers({PARAMETER.replace("METAX1", "META"): 1000123000})
     assert agentic.numbers_in_force()[PARAMETER] == (1000123000, "override")

@@ -20,6 +20,7 @@ PACKAGE = ROOT / "openxr_agentic"
 APP_SIDE = [
     "errors",
     "file_lock",
+    "plain_files",
     "descriptors",
     "parameters",
     "header_numbers",

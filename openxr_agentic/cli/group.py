@@ -170,7 +170,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
 @click.option(
     "--header",
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="FILE",
     help="Instead: read the extension's numbers out of Meta's header, and print the settings to keep.",
 )

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+LONGEST_SHOWN = 200
+"""How many characters of one name, or of one text from a file, are shown."""
+
+_LONGEST_TEXT = 4000
+# No system has such a part of a path, and no loader such a name.
+_LONG_PART = re.compile(r"[^\s/\\:;]{256,}")
 
 
 class Severity(str, enum.Enum):
@@ -42,9 +50,26 @@ class Finding(NamedTuple):
         """The part of the chain that it is about."""
         return self.id.partition(".")[0]
 
+    def shortened(self) -> Finding:
+        """Return it with bounded texts: a manifest may give a layer a name of a megabyte."""
+        return self._replace(what=shortened(self.what), why=shortened(self.why), remedy=shortened(self.remedy))
+
     def as_json(self) -> dict[str, str]:
         """Return it for ``doctor --json``."""
         return {**self._asdict(), "severity": self.severity.value, "section": self.section}
+
+
+def clipped(text: str, longest: int = LONGEST_SHOWN) -> str:
+    """Return the beginning of a text of somebody else's, with an ellipsis where it is cut."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def shortened(text: str) -> str:
+    """Return a text of ours, in which texts of somebody else's may stand, with a bounded length."""
+    text = _LONG_PART.sub(lambda found: clipped(found[0]), text)
+    half = _LONGEST_TEXT // 2
+    # What we say stands at both ends.
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 
 
 Check = Callable[[], "Iterator[Finding]"]
@@ -71,9 +96,10 @@ def problem(name: str, what: str, why: str, remedy: str) -> Finding:
 
 
 def run(check: Check) -> Iterator[Finding]:
-    """Run a check; a failure of its own becomes its last finding."""
+    """Run a check; a failure of its own becomes its last finding. Every text is bounded here."""
     try:
-        yield from check()
+        for finding in check():
+            yield finding.shortened()
     except Exception as error:  # noqa: BLE001 - the doctor looks at broken things, and must not be stopped by one
         section = check.__module__.rpartition(".")[2].replace("openxr_", "")
         yield warning(
@@ -81,4 +107,4 @@ def run(check: Check) -> Iterator[Finding]:
             f"The check {check.__name__!r} could not be made: {type(error).__name__}: {error}",
             "What it looks at may be broken in a way that nobody thought of.",
             "Please report it, with the output of: openxr-agentic doctor --json",
-        )
+        ).shortened()

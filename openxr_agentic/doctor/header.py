@@ -1,7 +1,8 @@
 """The extension's numbers, read from Meta's header as text: no compiler is needed.
 
 Known are the forms in which such headers give a number: ``#define``, ``const``
-variables, and members of an enum, with or without a value of their own. An expression
+variables, and members of an enum, with or without a value of their own; attributes
+change nothing. An expression
 may hold numbers, names that the file defines, casts and the operators of C. What is
 not there, cannot be read or is said twice with different values is reported; nothing
 is guessed.
@@ -12,12 +13,15 @@ from __future__ import annotations
 import ast
 import difflib
 import operator
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from openxr_agentic.doctor.findings import clipped
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.header_numbers import NAMES, collisions, decode, range_fault
+from openxr_agentic.plain_files import read_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,14 +37,21 @@ _LIKENESS = 0.8
 _HIGHEST_SHIFT = 63
 _NAME = r"[A-Za-z_]\w*"
 # Texts are kept whole, so that no comment begins inside one.
-_COMMENT_OR_TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TEXT = r'"(?:\\.|[^"\\\n])*"'
+_COMMENT_OR_TEXT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+({_NAME})[ \t]+(\S[^\n]*?)[ \t]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
-_CONSTANT = re.compile(
-    rf"\b(?:const|constexpr)\b[\w\s:*]{{0,200}}?\b({_NAME})\s*(?:=\s*([^;{{}}]+)|\{{([^;{{}}]+)\}})\s*;"
+# Nothing in them begins another one, so that a file of beginnings costs no more than its length.
+_ATTRIBUTE = re.compile(
+    rf"\[\[(?:{_TEXT}|[^\[\]\"])*\]\]|\b__attribute__\s*\(\((?:{_TEXT}|[^()\"]|\((?:{_TEXT}|[^()\"])*\))*\)\)"
 )
+_BRACED_VALUE = re.compile(r"(?<=\w)(\s*)\{([^;{}]*)\}(?=\s*[,;])")
+_STATEMENT_END = re.compile(r"([;{}])")
+_CONSTANTS = re.compile(rf"\b(?:const|constexpr)\b[\w\s:*]{{0,200}}?\b({_NAME}\s*[=(].*)", re.DOTALL)
+_CONSTANT = re.compile(rf"({_NAME})\s*(?:=\s*(.+)|(\(.+\)))", re.DOTALL)
 _ENUM = re.compile(r"\benum\b[^;{}()]{0,200}\{([^{}]*)\}")
 _MEMBER = re.compile(rf"({_NAME})\s*(?:=\s*(.+))?", re.DOTALL)
+_LEADING_NAME = re.compile(_NAME)
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUlLzZ]*\b")
 _STATIC_CAST = re.compile(rf"\bstatic_cast\s*<\s*(?:const\s+)?{_NAME}(?:::{_NAME})*\s*>")
 _CAST = re.compile(rf"\(\s*((?:(?:const|unsigned|signed|enum|long|short|int)\s+)*{_NAME})\s*\)(?=\s*[\w(~+-])")
@@ -79,14 +90,12 @@ def read_header(path: Path) -> Reading:
     Raises:
         HeaderError: The file cannot be read, or says nothing of this extension.
     """
-    if path.is_dir():
+    path = Path(os.path.expanduser(path))
+    if os.path.isdir(path):  # unlike its method, it does not raise where a folder may not be entered
         inside = (path / PLACE, path / PLACE.name)
-        path = next((place for place in inside if place.is_file()), path)
-    if path.exists() and not path.is_file():  # reading a pipe or device might not end
-        raise HeaderError(f"The header {path} cannot be read: it is not a file.")
+        path = next((place for place in inside if os.path.isfile(place)), path)
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_start(path, _MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise HeaderError(f"The header {path} cannot be read: {reason}.") from error
@@ -115,7 +124,7 @@ def read_text(text: str, path: Path) -> Reading:
             for expression in definitions[spelling]:
                 value = _value_or_reason(expression, definitions)
                 if isinstance(value, str):
-                    unclear[name] = f"{spelling} = {' '.join(expression.split())}: {value}"
+                    unclear[name] = f"{spelling} = {clipped(' '.join(expression.split()))}: {clipped(value)}"
                 else:
                     values.add(value)
         if not spellings:
@@ -170,7 +179,7 @@ def _definitions(text: str) -> _Definitions:
     definitions = _Definitions()
     for name, expression in [
         *((name, _Macro(expression)) for name, expression in _DEFINE.findall(text)),
-        *_constants(code := _DIRECTIVE.sub("", text)),
+        *_constants(code := _ATTRIBUTE.sub(" ", _DIRECTIVE.sub("", text))),
         *_members(code),
     ]:
         definitions.setdefault(name, []).append(expression)
@@ -178,8 +187,16 @@ def _definitions(text: str) -> _Definitions:
 
 
 def _constants(code: str) -> Iterator[tuple[str, str]]:
-    for found in _CONSTANT.finditer(code):
-        yield found[1], found[2] or found[3]
+    parts = _STATEMENT_END.split(_BRACED_VALUE.sub(r"\1(\2)", code))
+    for statement, end in zip(parts[::2], parts[1::2], strict=False):
+        declared = _CONSTANTS.search(statement) if end == ";" else None
+        if declared is not None:
+            # Brackets that do not match are not of this declaration, so that its commas may not be either.
+            whole = declared[1].count("(") != declared[1].count(")")
+            for each in [declared[1]] if whole else _split(declared[1]):
+                found = _CONSTANT.fullmatch(each.strip())
+                if found is not None:
+                    yield found[1], found[2] or found[3]
 
 
 def _members(code: str) -> Iterator[tuple[str, str]]:
@@ -188,6 +205,8 @@ def _members(code: str) -> Iterator[tuple[str, str]]:
         for index, member in enumerate(part.strip() for part in _split(body)):
             found = _MEMBER.fullmatch(member)
             if found is None:
+                if (name := _LEADING_NAME.match(member)) is not None:
+                    yield name[0], member  # which is no expression: it is told that it cannot be read
                 before = "?"  # what follows without a value depends on it
                 continue
             after = f"({before}) + 1" if before else str(index)
