@@ -81,6 +81,19 @@ def findings(*checks):
     return {finding.id: finding for check in checks for finding in check()}
 
 
+def compiled_runtime(folder, code):
+    """Build a runtime's library from C, and return its manifest."""
+    source = folder / "runtime.c"
+    source.write_text(code, encoding="utf-8")
+    try:
+        subprocess.run(
+            [CC, "-shared", "-fPIC", source, "-o", folder / "libruntime.so"], check=True, capture_output=True
+        )
+    except OSError:
+        pytest.skip("there is no C compiler")
+    return runtime_manifest(folder / "runtime.json", folder / "libruntime.so")
+
+
 def secret_header():
     """Our header with the secret numbers."""
     text = (ROOT / "native_headers" / HEADER).read_text(encoding="utf-8")

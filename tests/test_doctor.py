@@ -1,5 +1,6 @@
 """The doctor: each thing that goes wrong between an app and an agent has a finding of its own."""
 
+import asyncio
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import doctor_harness
 import pytest
 from doctor_harness import EXTENSION, findings, layer_manifest, library, runtime_manifest
 
-from openxr_agentic import architecture, doctor, host, loader
+from openxr_agentic import architecture, doctor, host, loader, plain_files
 from openxr_agentic.doctor import (
     environment,
     installation,
@@ -22,8 +23,11 @@ from openxr_agentic.doctor import (
     openxr_loader,
     runtime,
     serving,
+    trial_host,
 )
+from openxr_agentic.doctor.discovery import DiscoveryError
 from openxr_agentic.doctor.findings import Finding, Severity, ok, run
+from openxr_agentic.mcp.transports import ports
 
 MOCK_COMMAND = "openxr-agentic run -- python app.py"
 
@@ -55,6 +59,27 @@ def test_a_check_that_fails_itself_becomes_a_finding_and_what_it_found_before_is
     assert last.id.endswith(".check-failed")
     assert last.severity is Severity.WARNING
     assert "'check' could not be made: KeyError: 'broken'" in last.what
+
+
+def test_long_texts_of_others_are_shortened_and_what_we_say_of_them_is_kept():
+    def check():
+        yield ok("runtime.active", f"The name {'n' * 10**6} is long.")
+        yield ok("runtime.active", f"The name {'n ' * 10**6} is long.")
+        raise KeyError("k" * 10**6)
+
+    name, words, failure = run(check)
+    assert name.what == f"The name {'n' * 200}… is long."
+    assert len(words.what) < 5000
+    assert words.what.startswith("The name n n")
+    assert words.what.endswith("n  is long.")
+    assert "KeyError" in failure.what
+    assert len(failure.what) < 500
+
+
+def test_paths_and_lists_that_a_system_can_have_are_never_cut():
+    path = "/".join(["", *["p" * 255] * 4])
+    (finding,) = run(lambda: iter([ok("runtime.active", f"export X={path}:{path} Y=1")]))
+    assert finding.what == f"export X={path}:{path} Y=1"
 
 
 def test_a_finding_as_json_has_its_section():
@@ -307,6 +332,45 @@ def test_a_pipe_in_the_place_of_a_manifest_or_library_is_not_waited_for(folder, 
     assert "pipe is not a file" in problem_of(runtime.check_runtime).what
 
 
+def huge(path):
+    """A file of 5 GB that takes no place on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.truncate(path, 5 * 2**30)
+    return path
+
+
+def test_a_manifest_of_gigabytes_is_not_read(folder, monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(huge(folder / "runtime.json")))
+    finding = problem_of(runtime.check_runtime)
+    assert finding.id == "runtime.too-large"
+    assert "has more than 1 MiB, and no manifest is that long" in finding.what
+    assert "Name the runtime's own JSON file in its place." in finding.remedy
+
+
+def test_a_file_of_the_systems_that_would_be_waited_for_is_not(folder, monkeypatch):
+    def nothing_yet(path, flags):
+        assert flags & os.O_NONBLOCK
+        reading, writing = os.pipe2(os.O_NONBLOCK)
+        monkeypatch.setattr(nothing_yet, "writing", writing, raising=False)
+        return reading
+
+    path = runtime_manifest(folder / "runtime.json", "libruntime.so")
+    monkeypatch.setattr(plain_files.os, "open", nothing_yet)  # as /proc/kmsg, which only root may open
+    fault = manifests.read(path, "runtime").fault
+    os.close(nothing_yet.writing)
+    assert (fault.kind, fault.harmful) == ("unreadable", True)
+
+
+def test_a_runtime_named_with_a_tilde_is_told_that_the_loader_does_not_expand_it(folder, monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", "~/runtime.json")
+    monkeypatch.setenv("XR_API_LAYER_PATH", "~/layers")
+    finding = findings(runtime.check_choice)["runtime.relative"]
+    assert "OpenXR's loader does not expand" in finding.what
+    assert finding.remedy == f"export XR_RUNTIME_JSON={os.environ['HOME']}/runtime.json"
+    assert "OpenXR's loader does not expand" in problem_of(layers.check_layer_path).what
+
+
 @pytest.mark.parametrize(
     ("root", "text"),
     [
@@ -540,6 +604,90 @@ def test_an_enabled_layer_that_is_not_found_is_a_problem_with_those_that_are(fol
     assert "XR_ERROR_API_LAYER_NOT_PRESENT" in finding.why
 
 
+@pytest.fixture
+def twice(folder, no_pyopenxr):
+    """One layer in two folders; returns both of them."""
+    one = library(folder / "libone.so")
+    return [layer_manifest(folder / name / "one.json", one).parent for name in ("first", "second")]
+
+
+def test_a_layer_that_is_found_twice_is_told_with_both_manifests_and_a_way_to_one(monkeypatch, twice):
+    first, second = twice
+    monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
+    finding = findings(layers.check_found_twice)["layers.found-twice"]
+    assert finding.severity is Severity.HINT
+    assert f"XR_APILAYER_TEST_one is found 2 times: {first / 'one.json'}, {second / 'one.json'}." in finding.what
+    assert finding.remedy == f"export XR_API_LAYER_PATH={first}"
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
+    assert findings(layers.check_found_twice)["layers.found-twice"].severity is Severity.WARNING
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(first))
+    assert findings(layers.check_found_twice) == {}
+
+
+def test_a_folder_that_is_named_twice_is_a_layer_found_twice(monkeypatch, twice):
+    monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join([str(twice[0])] * 2))
+    assert findings(layers.check_found_twice)["layers.found-twice"].remedy == f"export XR_API_LAYER_PATH={twice[0]}"
+
+
+def test_a_folder_with_another_layer_is_kept_and_the_manifest_named_instead(folder, monkeypatch, twice):
+    layer_manifest(twice[1] / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
+    monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
+    assert findings(layers.check_found_twice)["layers.found-twice"].remedy == (
+        f"Remove all of them but one, as {twice[1] / 'one.json'}."
+    )
+
+
+def test_a_copy_of_pyopenxrs_layers_is_left_out_and_pyopenxrs_own_is_kept(folder, monkeypatch, twice):
+    own, copy = twice
+    monkeypatch.setattr(loader, "pyopenxr_layers", lambda: own)
+    assert findings(layers.check_found_twice) == {}  # without the variable, `import xr` hides what others see
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(copy))
+    assert findings(layers.check_found_twice)["layers.found-twice"].remedy == "unset XR_API_LAYER_PATH"
+    layer_manifest(copy / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
+    remedy = findings(layers.check_found_twice)["layers.found-twice"].remedy
+    assert remedy == f"Remove all of them but one, as {copy / 'one.json'}."
+
+
+def test_a_broken_manifest_beside_a_sound_one_is_passed_over_and_not_found_twice(folder, monkeypatch, twice):
+    layer_manifest(twice[1] / "one.json", folder / "libgone.so")
+    monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
+    assert findings(layers.check_found_twice) == {}
+
+
+def test_of_an_implicit_and_an_explicit_layer_the_implicit_one_is_taken(folder, monkeypatch, twice):
+    one = library(folder / "libimplicit.so")
+    layer_manifest(implicit(folder) / "a.json", one, disable_environment="NO_A")
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(twice[0]))
+    finding = findings(layers.check_found_twice)["layers.found-twice"]
+    assert (finding.severity, finding.why) == (Severity.HINT, "The loader takes the implicit one, which is the first.")
+    monkeypatch.setenv("NO_A", "1")
+    assert findings(layers.check_found_twice) == {}
+
+
+def test_a_layer_that_is_named_twice_is_a_warning_with_the_line_that_names_it_once(folder, monkeypatch, twice):
+    layer_manifest(twice[0] / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(twice[0]))
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one:XR_APILAYER_TEST_two:XR_APILAYER_TEST_one")
+    (finding,) = list(layers.check_enabled())
+    assert (finding.id, finding.severity) == ("layers.named-twice", Severity.WARNING)
+    assert "XR_ERROR_API_LAYER_NOT_PRESENT" in finding.why
+    assert finding.remedy == "export XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one:XR_APILAYER_TEST_two"
+
+
+def test_an_implicit_layer_that_is_named_too_is_a_warning_and_where_it_is_off_a_problem(
+    folder, monkeypatch, no_pyopenxr
+):
+    layer_manifest(implicit(folder) / "a.json", library(folder / "libone.so"), disable_environment="NO_A")
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
+    (finding,) = list(layers.check_enabled())
+    assert (finding.id, finding.severity) == ("layers.named-implicit", Severity.WARNING)
+    assert finding.remedy == "unset XR_ENABLE_API_LAYERS"
+    monkeypatch.setenv("NO_A", "1")
+    finding = problem_of(layers.check_enabled)  # for every loader
+    assert finding.id == "layers.named-implicit"
+    assert "does not enable it (NO_A is set, which turns it off)" in finding.what
+
+
 # ---- who offers the extension
 
 
@@ -642,14 +790,8 @@ def test_a_runtime_library_that_cannot_be_loaded_is_quoted_from_the_loader(folde
 
 def compiled(folder, body):
     """A runtime library that does something wrong when the loader asks for it; returns its manifest."""
-    source = folder / "runtime.c"
-    source.write_text(f"#include <stdlib.h>\n#include <unistd.h>\nint xrNegotiateLoaderRuntimeInterface(void) {body}\n")
-    command = [doctor_harness.CC, "-shared", "-fPIC", source, "-o", folder / "libruntime.so"]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except OSError:
-        pytest.skip("there is no C compiler")
-    return runtime_manifest(folder / "runtime.json", folder / "libruntime.so")
+    code = f"#include <stdlib.h>\n#include <unistd.h>\nint xrNegotiateLoaderRuntimeInterface(void) {body}\n"
+    return doctor_harness.compiled_runtime(folder, code)
 
 
 def test_a_runtime_that_crashes_does_not_take_the_doctor_down(folder, monkeypatch):
@@ -658,6 +800,53 @@ def test_a_runtime_that_crashes_does_not_take_the_doctor_down(folder, monkeypatc
     assert finding.id == "offer.crash"
     assert "the runtime Test runtime" in finding.what
     assert "ended by SIGABRT" in finding.what
+
+
+@pytest.fixture
+def nobody_asks(monkeypatch):
+    def no_child(*_arguments, **_options):
+        raise AssertionError("a child process was started")
+
+    monkeypatch.setattr(offer.subprocess, "run", no_child)
+
+
+def at_dev_zero(folder):
+    return "/dev/zero"
+
+
+def at_a_pipe(folder):
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def at_gigabytes(folder):
+    return huge(folder / "huge.json")
+
+
+def at_a_library_that_is_a_pipe(folder):
+    return runtime_manifest(folder / "runtime.json", at_a_pipe(folder))
+
+
+@pytest.mark.parametrize("place", [at_dev_zero, at_a_pipe, at_gigabytes, at_a_library_that_is_a_pipe])
+def test_the_loader_is_not_asked_where_it_would_read_without_end(folder, monkeypatch, nobody_asks, place):
+    path = place(folder)
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(path))
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.not-asked"
+    assert str(path) in finding.what
+    with pytest.raises(DiscoveryError, match="No tool can be tried here: OpenXR's loader reads"):
+        asyncio.run(trial_host.discover_here(None))
+
+
+def test_the_loader_is_not_asked_where_a_layers_manifest_would_be_read_without_end(
+    folder, no_pyopenxr, nobody_asks, mock_runtime_active
+):
+    path = huge(explicit(folder) / "one.json")
+    assert "reads every manifest that it finds" in problem_of(layers.check_layers).why
+    finding = problem_of(offer.check_offer)
+    assert finding.id == "offer.not-asked"
+    assert f"{path} has more than 1 MiB" in finding.what
+    assert f"Move {path} out of its folder" in finding.remedy
 
 
 def test_a_runtime_that_hangs_is_given_up(folder, monkeypatch):
@@ -745,9 +934,27 @@ def test_a_port_that_is_taken_is_shown_with_who_holds_it(monkeypatch):
         holder.listen()
         monkeypatch.setenv("AGENTICXR_MCP_PORT", str(holder.getsockname()[1]))
         found = findings(serving.check_port)
-    assert found["serving.port-taken"].severity is Severity.HINT
+    assert found["serving.port-taken"].severity is Severity.WARNING
+    assert "no server of this package" in found["serving.port-taken"].why
     assert f"(process {os.getpid()})" in found["serving.port-taken"].what
     assert "must agree" in found["serving.port-changed"].why
+
+
+@pytest.mark.parametrize(
+    ("process", "identifier", "severity"),
+    [
+        (os.getppid(), "serving.port", Severity.OK),
+        (2**22 + 1, "serving.port-taken", Severity.HINT),  # no process has that id
+    ],
+)
+def test_a_port_that_our_own_server_holds_is_no_warning(monkeypatch, process, identifier, severity):
+    def taken(_port):
+        raise ports.PortError("taken")
+
+    monkeypatch.setattr(ports, "listen", taken)
+    monkeypatch.setattr(ports, "port_holder", lambda _port: f"openxr-agentic (process {process})")
+    (finding,) = list(serving.check_port())
+    assert (finding.id, finding.severity) == (identifier, severity)
 
 
 def test_the_channel_folder_is_looked_at_for_its_kind_and_mode(folder):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 
 import doctor_harness
 import pytest
@@ -253,7 +254,24 @@ def test_a_host_that_crashes_on_a_trial_is_reported_with_its_signal(folder, monk
         run(trial_host.discover_here(None))
 
 
-def test_no_process_of_the_search_is_left(secret, monkeypatch):
+HANGING = """\
+#include <unistd.h>
+int xrNegotiateLoaderRuntimeInterface(void) { for (;;) pause(); }
+"""
+
+
+def test_a_host_that_hangs_is_given_up_at_one_deadline_and_its_process_with_it(folder, monkeypatch):
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(doctor_harness.compiled_runtime(folder, HANGING)))
+    monkeypatch.setattr(trial_host, "LIMIT_SECONDS", 1.0)
+    monkeypatch.setattr(trial_host, "_END_SECONDS", 10_000.0)  # nobody waits for it to end of itself
+    started = remembered(monkeypatch)
+    with pytest.raises(DiscoveryError, match="given up after 1 s, and nothing is known.*hangs"):
+        run(trial_host.discover_here(None))
+    assert started[0].returncode == -signal.SIGKILL
+
+
+def remembered(monkeypatch):
+    """The child processes that are started from now on."""
     started = []
     create = asyncio.create_subprocess_exec
 
@@ -262,6 +280,16 @@ def test_no_process_of_the_search_is_left(secret, monkeypatch):
         return started[-1]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", remembering)
+    return started
+
+
+def test_the_whole_search_takes_no_longer_than_the_documentation_says():
+    page = (doctor_harness.ROOT / "docs" / "doctor.md").read_text(encoding="utf-8")
+    assert f"given up after {trial_host.LIMIT_SECONDS:.0f} seconds" in page
+
+
+def test_no_process_of_the_search_is_left(secret, monkeypatch):
+    started = remembered(monkeypatch)
     run(trial_host.discover_here(None))
     (child,) = started
     assert child.returncode == 0

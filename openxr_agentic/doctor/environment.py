@@ -28,6 +28,9 @@ SECURE_VARIABLES = (
 )
 """What the loader reads with secure_getenv, beside HOME."""
 
+ONLY_SHELLS_EXPAND = " It begins with '~', which OpenXR's loader does not expand."
+"""What is added where such a path is not found; shells leave it in quotes, and behind some colons."""
+
 _SHOWN = (
     *SECURE_VARIABLES[:2],
     "XR_ENABLE_API_LAYERS",

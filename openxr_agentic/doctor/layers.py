@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from openxr_agentic import loader
 from openxr_agentic.doctor import manifests
-from openxr_agentic.doctor.environment import elevated, loader_variable
+from openxr_agentic.doctor.environment import ONLY_SHELLS_EXPAND, elevated, loader_variable
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 PATH_VARIABLE = "XR_API_LAYER_PATH"
 ENABLE_VARIABLE = "XR_ENABLE_API_LAYERS"
+_NOT_PRESENT = "xrCreateInstance fails with XR_ERROR_API_LAYER_NOT_PRESENT, for every app."
+_REFUSED_BY_SOME = f"pyopenxr's loader takes that; with Debian 12's (1.0.20), {_NOT_PRESENT}"
 _NEEDED = ("name", "api_version", "library_path", "implementation_version")
 
 
@@ -160,7 +163,8 @@ def check_layer_path() -> Iterator[Finding]:
         elif not os.path.isdir(path):
             yield problem(
                 "layers.path-missing",
-                f"{PATH_VARIABLE} names {path}, which does not exist, or is in a folder that may not be entered.",
+                f"{PATH_VARIABLE} names {path}, which does not exist, or is in a folder that may not be entered."
+                f"{ONLY_SHELLS_EXPAND if entry.startswith('~') else ''}",
                 "The loader finds no layer there.",
                 f"Correct {PATH_VARIABLE}, or unset it.",
             )
@@ -217,11 +221,13 @@ def _findings(layer: Layer) -> Iterator[Finding]:
     if fault is None:
         state = "enabled" if layer.enabled else f"not enabled{f': {layer.why_not}' if layer.why_not else ''}"
         yield ok("layers.layer", f"{layer.name} ({layer.kind}, {state}): {manifest.path}")
-    elif wanted:
+    elif wanted or fault.harmful:
         yield problem(
             f"layers.{fault.kind}",
             f"The manifest of the {layer.kind} layer {layer.name}, {manifest.path}, {fault.text}.",
-            "The layer is enabled and cannot be loaded; xrCreateInstance may fail for every app.",
+            "OpenXR's loader reads every manifest that it finds, whole: every app may hang or take all memory."
+            if fault.harmful
+            else "The layer is enabled and cannot be loaded; xrCreateInstance may fail for every app.",
             fault.remedy,
         )
     elif fault.kind == "architecture":
@@ -239,14 +245,87 @@ def _findings(layer: Layer) -> Iterator[Finding]:
 def check_enabled() -> Iterator[Finding]:
     """Look at the names in XR_ENABLE_API_LAYERS."""
     names = enabled_names()
-    known = {layer.name for layer in found()}
-    for name in [name for name in names if name not in known]:
+    layers = found()
+    known = {layer.name for layer in layers}
+    for name in dict.fromkeys(name for name in names if name not in known):
         yield problem(
             "layers.not-found",
             f"{ENABLE_VARIABLE} names the layer {name!r}, and no manifest of that name is found.{_looks_like(name)}",
-            "xrCreateInstance fails with XR_ERROR_API_LAYER_NOT_PRESENT, for every app.",
+            _NOT_PRESENT,
             _how_to_find(known),
         )
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        yield warning(
+            "layers.named-twice",
+            f"{ENABLE_VARIABLE} names {' and '.join(repeated)} more than once.",
+            _REFUSED_BY_SOME,
+            _export(ENABLE_VARIABLE, dict.fromkeys(names)),
+        )
+    explicit = {layer.name for layer in layers if not layer.implicit}
+    for layer in layers:
+        if layer.name not in names or layer.name in explicit:
+            continue
+        yield (warning if layer.enabled else problem)(
+            "layers.named-implicit",
+            f"{ENABLE_VARIABLE} names the implicit layer {layer.name}, and is for explicit ones only: it "
+            + ("is enabled without it." if layer.enabled else f"does not enable it ({layer.why_not or 'see above'})."),
+            _REFUSED_BY_SOME if layer.enabled else _NOT_PRESENT,
+            _export(ENABLE_VARIABLE, dict.fromkeys(name for name in names if name != layer.name)),
+        )
+
+
+def _export(variable: str, entries: Iterable[str]) -> str:
+    value = os.pathsep.join(entries)
+    return f"export {variable}={value}" if value else f"unset {variable}"
+
+
+def check_found_twice() -> Iterator[Finding]:
+    """Look for layers that the loader finds in several manifests, or in one by several ways."""
+    given, own = loader_variable(PATH_VARIABLE), loader.pyopenxr_layers()
+    by_name: dict[str, list[Layer]] = {}
+    for layer in found():
+        # In an app that imports xr, pyopenxr's folder is beside those that are given, and else in place of all.
+        beside = bool(given) or layer.implicit or layer.manifest.path.parent != own
+        if layer.manifest.fault is None and beside and (layer.enabled or not layer.implicit):
+            by_name.setdefault(layer.name, []).append(layer)
+    for name, layers in by_name.items():
+        implicit = [layer for layer in layers if layer.implicit]
+        if len(layers) == 1:
+            continue
+        paths = [layer.manifest.path for layer in layers]
+        what = f"The layer {name} is found {len(layers)} times: {', '.join(map(str, paths))}."
+        if len(implicit) == 1:
+            yield hint("layers.found-twice", what, "The loader takes the implicit one, which is the first.")
+            continue
+        yield (warning if any(layer.enabled for layer in layers) else hint)(
+            "layers.found-twice",
+            what,
+            "When it is enabled, pyopenxr's loader loads it once for each of them, one above the other, and every call "
+            "passes it as often; Debian 12's loader (1.0.20) takes only the first explicit one.",
+            _how_to_find_once(name, paths, "" if implicit else given),
+        )
+
+
+def _how_to_find_once(name: str, paths: Sequence[Path], given: str) -> str:
+    """Say how a layer is found once: without folders that add none, or else without a file."""
+    own = loader.pyopenxr_layers()
+    seen = Counter(_names_in(own) if own is not None else [])
+    kept = []
+    for folder in filter(None, given.split(os.pathsep)):
+        names = _names_in(Path(folder))
+        if not seen.keys() >= set(names):
+            kept.append(folder)
+            seen.update(names)
+    if given and seen[name] == 1:
+        return _export(PATH_VARIABLE, kept)
+    # pyopenxr's own files are not the user's to remove.
+    removable = next((path for path in reversed(paths) if path.parent != own), paths[-1])
+    return f"Remove all of them but one, as {removable}."
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [manifests.read(path, "api_layer").name for path in _json_files(folder)]
 
 
 def _looks_like(name: str) -> str:
@@ -261,4 +340,4 @@ def _how_to_find(known: Sequence[str] | set[str]) -> str:
     return f"Put the folder of the layer's manifest into {PATH_VARIABLE}, or correct {ENABLE_VARIABLE}.{listed}"
 
 
-CHECKS = (check_layer_path, check_default_places, check_layers, check_enabled)
+CHECKS = (check_layer_path, check_default_places, check_layers, check_found_twice, check_enabled)

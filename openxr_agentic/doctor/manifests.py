@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openxr_agentic import architecture
+from openxr_agentic.plain_files import NotPlainFileError, read_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MOST_BYTES = 2**20  # real ones have a few KiB
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What is never closed goes to the end: else each quote in it would be tried as a beginning, to the end.
 _TEXT = r'"(?:\\.|[^"\\])*(?:"|\\?\Z)'
@@ -26,14 +28,16 @@ class Fault(NamedTuple):
 
     Attributes:
         kind: A fixed word: ``missing``, ``folder``, ``unreadable``, ``not-json``, ``incomplete``,
-            ``missing-library``, ``architecture``.
+            ``too-large``, ``missing-library``, ``architecture``.
         text: What is wrong, in words that go on from "The manifest ...".
         remedy: What mends it.
+        harmful: Whether the loader would read without end, or more than a machine can hold.
     """
 
     kind: str
     text: str
     remedy: str
+    harmful: bool = False
 
 
 class Oddity(NamedTuple):
@@ -107,28 +111,41 @@ def read(path: Path, kind: str, needed: tuple[str, ...] = ("library_path",)) -> 
         return Manifest(path, body, None, fault, tuple(oddities))
     library = _library(path, body["library_path"], real=kind == "runtime")
     oddities += _odd_paths(path, body["library_path"], library)
-    return Manifest(path, body, library, _library_fault(path, body["library_path"], library), tuple(oddities))
+    return Manifest(path, body, library, _library_fault(path, kind, library, body["library_path"]), tuple(oddities))
 
 
 def _bytes(path: Path, kind: str) -> tuple[bytes | None, Fault | None]:
     try:
         if os.path.isdir(path):
             return None, Fault("folder", "is a folder, not a file", f"Name the {kind}'s JSON file inside it.")
-        if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe or device would not end
-            return None, Fault("unreadable", "is not an ordinary file", f"Name the {kind}'s JSON file.")
-        return path.read_bytes(), None
+        data = read_start(path, _MOST_BYTES + 1)
+    except NotPlainFileError:
+        return None, Fault("unreadable", "is not an ordinary file", _instead_of(path, kind), harmful=True)
     except FileNotFoundError:
-        if path.is_symlink():
-            target = os.readlink(path)
-            return None, Fault(
-                "missing",
-                f"is a link to {target}, which does not exist",
-                f"Remove the link {path}, or install what it led to again.",
-            )
-        return None, Fault("missing", "does not exist", "Correct the path, or install what it belongs to.")
+        return None, _missing(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return None, Fault("unreadable", f"cannot be read: {reason}", f"Make {path} readable for this user.")
+    if len(data) > _MOST_BYTES:
+        text = f"has more than {_MOST_BYTES >> 20} MiB, and no manifest is that long"
+        return None, Fault("too-large", text, _instead_of(path, kind), harmful=True)
+    return data, None
+
+
+def _missing(path: Path) -> Fault:
+    if path.is_symlink():
+        return Fault(
+            "missing",
+            f"is a link to {os.readlink(path)}, which does not exist",
+            f"Remove the link {path}, or install what it led to again.",
+        )
+    return Fault("missing", "does not exist", "Correct the path, or install what it belongs to.")
+
+
+def _instead_of(path: Path, kind: str) -> str:
+    if kind == "runtime":
+        return "Name the runtime's own JSON file in its place."
+    return f"Move {path} out of its folder, or put the layer's JSON file in its place."
 
 
 def _parse(data: bytes) -> tuple[Any, bool]:
@@ -178,7 +195,7 @@ def _library(path: Path, named: str, *, real: bool) -> Path:
     return folder / named
 
 
-def _library_fault(path: Path, named: str, library: Path) -> Fault | None:
+def _library_fault(path: Path, kind: str, library: Path, named: str) -> Fault | None:
     if library.name == named:
         return None  # a bare name: only the system's loader can tell
     if not os.path.exists(library):
@@ -192,6 +209,8 @@ def _library_fault(path: Path, named: str, library: Path) -> Fault | None:
             "missing-library",
             f'names the library "{named}", and {library} is not a file',
             f"Correct library_path in {path}.",
+            # A runtime is loaded by each question, a layer only with an instance; a pipe is waited for.
+            harmful=kind == "runtime" and not os.path.isdir(library),
         )
     wrong = architecture.mismatch(library)
     if wrong is not None:

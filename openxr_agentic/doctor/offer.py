@@ -15,6 +15,7 @@ from openxr_agentic.host.manifests import LAYER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 NAME = "XR_METAX1_agentic_external_tool"
 _MOCK_VARIABLE = "OPENXR_AGENTIC_MOCK_EXTENSION"
@@ -28,23 +29,32 @@ class Answer(NamedTuple):
 
     Attributes:
         extensions: Names of the instance extensions; None: it heard none.
-        error: The name of this package's exception; ``"crash"`` or ``"timeout"``; empty: none.
+        error: The name of this package's exception; ``"crash"``, ``"timeout"`` or ``"unsafe"``
+            (it was not asked); empty: none.
         text: What went wrong, in words.
         output: The first lines that loader and runtime printed.
+        remedy: What mends it, where that is known.
     """
 
     extensions: tuple[str, ...] | None
     error: str = ""
     text: str = ""
     output: str = ""
+    remedy: str = ""
 
 
 def ask(environment: Mapping[str, str] = os.environ) -> Answer:
     """Ask OpenXR's loader, in a child process, which instance extensions are offered.
 
+    It is not asked where it would read a file without end (`unsafe_manifest`).
+
     Args:
         environment: The child's environment.
     """
+    unsafe = unsafe_manifest()
+    if unsafe is not None:
+        file, fault = unsafe
+        return Answer(None, "unsafe", f"{file} {fault.text}", remedy=fault.remedy)
     path = os.pathsep.join(entry for entry in sys.path if entry)
     try:
         done = subprocess.run(
@@ -67,6 +77,17 @@ def ask(environment: Mapping[str, str] = os.environ) -> Answer:
     if "error" in said:
         return Answer(None, said["error"], said["text"], output)
     return Answer(tuple(said["extensions"]), output=output)
+
+
+def unsafe_manifest() -> tuple[Path, manifests.Fault] | None:
+    """Return a manifest that OpenXR's loader opens and would read without end, and why; None: there is none.
+
+    Whether a layer is enabled does not matter: the loader reads every manifest that it finds.
+    """
+    active = runtime.chosen().path
+    found = [manifests.read(active, "runtime")] if active is not None else []
+    found += [layer.manifest for layer in layers.found()]
+    return next(((each.path, each.fault) for each in found if each.fault is not None and each.fault.harmful), None)
 
 
 def ended(code: int) -> str:
@@ -95,7 +116,15 @@ def check_offer() -> Iterator[Finding]:
 
 def _no_answer(answer: Answer, who: str) -> Iterator[Finding]:
     printed = f" It printed: {answer.output}" if answer.output else ""
-    if answer.error in ("crash", "timeout"):
+    if answer.error == "unsafe":
+        yield problem(
+            "offer.not-asked",
+            f"Whether {NAME} is offered was not asked, since OpenXR's loader would read a file that does not end "
+            f"or is far too large: {answer.text}.",
+            "Every app that asks the loader has it read that too, and may hang or take all memory.",
+            answer.remedy,
+        )
+    elif answer.error in ("crash", "timeout"):
         what = "crashes" if answer.error == "crash" else "hangs"
         yield problem(
             f"offer.{answer.error}",

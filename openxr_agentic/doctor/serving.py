@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
@@ -14,9 +16,9 @@ from openxr_agentic.mcp.transports import ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 CHANNEL_VARIABLE = "OPENXR_AGENTIC_CHANNEL"
+_OUR_SERVER = re.compile(r"openxr-agentic \(process (\d+)\)")  # as `port_holder` says it
 _CLOSED = 0o700
 _LONGEST_SOCKET_NAME = len("/4194304.sock")  # Linux's highest process id
 _LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
@@ -41,19 +43,7 @@ def check_port() -> Iterator[Finding]:
     if port == 0:
         yield ok("serving.port", f"Port: any free one ({origin}).")
         return
-    try:
-        ports.listen(port).close()
-    except ports.PortError as error:
-        holder = ports.port_holder(port)
-        yield hint(
-            "serving.port-taken",
-            f"Port {port} ({origin}) is in use by {holder}." if holder else f"Port {port} ({origin}): {error}",
-            "That is right when it is the agent's server, or Meta's host in a running app; another server cannot "
-            "listen there.",
-            f"Stop it, or choose another port with --port or {ports.PORT_VARIABLE}.",
-        )
-    else:
-        yield ok("serving.port", f"Port {port} ({origin}), free.")
+    yield _use_of(port, origin)
     if value and port != ports.DEFAULT_PORT:
         yield hint(
             "serving.port-changed",
@@ -61,6 +51,47 @@ def check_port() -> Iterator[Finding]:
             "The app and everything on the agent's side must agree on it.",
             f"Start the agent's client with {ports.PORT_VARIABLE}={port} too, or give it the address with that port.",
         )
+
+
+def _use_of(port: int, origin: str) -> Finding:
+    try:
+        ports.listen(port).close()
+    except ports.PortError as error:
+        holder = ports.port_holder(port)
+        what = f"Port {port} ({origin}) is in use by {holder}." if holder else f"Port {port} ({origin}): {error}"
+    else:
+        return ok("serving.port", f"Port {port} ({origin}), free.")
+    another = f"To have another server, stop it, or choose another port with --port or {ports.PORT_VARIABLE}."
+    ours = _OUR_SERVER.fullmatch(holder or "")
+    if ours is not None and int(ours[1]) in _ancestors():
+        return ok("serving.port", f"{what} It is the server of the `openxr-agentic run` that started this.")
+    if ours is not None:
+        return hint(
+            "serving.port-taken", what, "That is right when it is the server that the agent is to use.", another
+        )
+    if holder is None and not sys.platform.startswith("linux"):  # where it is not known who holds a port
+        return hint("serving.port-taken", what, "That is right when it is the agent's server.", another)
+    whose = "It is no server of this package" if holder else "The system does not tell who holds it"
+    right = "Meta's host in a running app" if holder else "the agent's server, or Meta's host in a running app"
+    return warning(
+        "serving.port-taken",
+        what,
+        f"{whose}: another server cannot start there, and an agent's client talks to whatever it is. That is right "
+        f"only when it is {right}.",
+        f"Stop it, or choose another port with --port or {ports.PORT_VARIABLE}, for server and client alike.",
+    )
+
+
+def _ancestors() -> Iterator[int]:
+    """Yield the process ids of who started this process, of who started that one, and so on; Linux only."""
+    process = os.getppid()
+    while process:
+        yield process
+        try:
+            status = Path(f"/proc/{process}/stat").read_text(errors="replace")
+        except OSError:  # it ended meanwhile, or belongs to another user
+            return
+        process = int(status.rpartition(")")[2].split()[1])
 
 
 def check_channel_folder() -> Iterator[Finding]:

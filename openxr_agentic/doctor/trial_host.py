@@ -12,7 +12,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from openxr_agentic.doctor.discovery import Discovery, DiscoveryError, discover
-from openxr_agentic.doctor.offer import ended
+from openxr_agentic.doctor.findings import clipped
+from openxr_agentic.doctor.offer import ended, unsafe_manifest
 from openxr_agentic.doctor.trial import ON_MAIN_THREAD
 from openxr_agentic.doctor.witness import channel_witness, mcp_witness
 from openxr_agentic.errors import AgenticError
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     from openxr_agentic.doctor.discovery import Attempt
     from openxr_agentic.doctor.witness import Witness
 
-LIMIT_SECONDS = 120.0
+LIMIT_SECONDS = 60.0
+"""How long all of it may take."""
+
 _END_SECONDS = 2.0
 _SHOWN_SECONDS = 5.0
 _SHOWN_STEP_SECONDS = 0.05
 _LONGEST_ANSWER = 2**24
+_MOST_PRINTED = 2**12
 _MOST_UNANSWERED = 3
 
 
@@ -54,8 +58,8 @@ class TrialHost:
         line = await self._process.stdout.readline()
         if not line:
             code = await self._process.wait()
-            self._output.seek(0)
-            printed = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
+            self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - _MOST_PRINTED))
+            printed = clipped(self._output.read().decode(errors="replace").strip().rpartition("\n")[2])
             raise DiscoveryError(
                 f"The process in which tools were tried ended ({ended(code)}): the host does not take what it was "
                 f"given, or crashed on it.{' It printed last: ' + printed if printed else ''}"
@@ -102,7 +106,7 @@ class TrialHost:
 
 
 async def discover_here(url: str | None) -> Discovery:
-    """Find the numbers that this environment's host expects, in at most two minutes.
+    """Find the numbers that this environment's host expects, within `LIMIT_SECONDS`.
 
     Args:
         url: Of the MCP server that shows an agent the host's tools; None: our own host is asked
@@ -112,10 +116,20 @@ async def discover_here(url: str | None) -> Discovery:
         DiscoveryError: Nothing can be found out, and why.
     """
     in_force = {name: number.value for name, number in numbers_in_force().items()}
+    unsafe = unsafe_manifest()
+    if unsafe is not None:
+        path, fault = unsafe
+        raise DiscoveryError(
+            f"No tool can be tried here: OpenXR's loader reads {path}, which {fault.text}. {fault.remedy}"
+        )
     try:
         return await asyncio.wait_for(_discover(url, in_force), LIMIT_SECONDS)
     except asyncio.TimeoutError:
-        raise DiscoveryError(f"The host did not answer everything within {LIMIT_SECONDS:.0f} s.") from None
+        raise DiscoveryError(
+            f"The search was given up after {LIMIT_SECONDS:.0f} s, and nothing is known: the host, or the MCP server "
+            "in front of it, hangs or takes too long for each answer. Restart it and try again; XR_LOADER_DEBUG=all "
+            "makes OpenXR's loader say what it does."
+        ) from None
 
 
 async def _discover(url: str | None, in_force: Mapping[str, int]) -> Discovery:
@@ -150,6 +164,10 @@ async def trial() -> AsyncIterator[TrialHost]:
             host = TrialHost(process, output)
             await host.answer()
             yield host
+        except BaseException:
+            with suppress(ProcessLookupError):
+                process.kill()  # it may hang, and there is no more time to wait for it
+            raise
         finally:
             await _end(process)
 

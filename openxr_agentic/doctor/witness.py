@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openxr_agentic.doctor.discovery import KINDS, DiscoveryError
+from openxr_agentic.doctor.findings import clipped
 from openxr_agentic.host.channel import CallStatus, ChannelClient, find_apps
 
 if TYPE_CHECKING:
@@ -113,4 +114,4 @@ async def mcp_witness(url: str) -> AsyncIterator[McpWitness]:
 def _cause(error: BaseException) -> str:
     """Say what went wrong: the first of what a group of errors holds."""
     inner = getattr(error, "exceptions", ())
-    return _cause(inner[0]) if inner else f"{type(error).__name__}: {error}"
+    return _cause(inner[0]) if inner else clipped(f"{type(error).__name__}: {error}")
