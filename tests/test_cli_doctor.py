@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -37,6 +38,7 @@ def test_without_a_problem_the_exit_code_is_0(mock):
     assert done.returncode == 0, done.stdout
     assert "Active runtime\n  ok       openxr-agentic mock runtime" in done.stdout
     assert "is offered by openxr-agentic mock runtime" in done.stdout
+    assert re.search(r"\nNothing is wrong; \d hints?\.\n$", done.stdout)
     assert done.stderr == ""
 
 
@@ -97,7 +99,14 @@ def test_an_incomplete_header_says_what_is_open_and_exits_with_1(tmp_path):
     assert done.returncode == 1
     assert len(json.loads(done.stdout)) == len(NAMES) - 1
     assert "SOMEWHERE is defined elsewhere" in done.stderr
-    assert "clash" in done.stderr  # STRING is assumed to be 0, which NUMBER is now
+    # STRING is assumed to be 0, which NUMBER is now.
+    string, number = (f"XR_AGENTIC_EXTERNAL_TOOL_PARAMETER_TYPE_{kind}_METAX1" for kind in ("STRING", "NUMBER"))
+    assert f"{string} was not found, and what is assumed for it, 0, is the number that was found for {number}." in (
+        done.stderr
+    )
+    assert "Do not keep the line above as it is" in done.stderr
+    assert f"Look for {string} in Meta's header" in done.stderr
+    assert "Keep the line above" not in done.stderr
 
 
 def test_a_file_that_is_no_header_is_an_error_without_output():
@@ -105,6 +114,38 @@ def test_a_file_that_is_no_header_is_an_error_without_output():
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
     assert "defines none of the extension's numbers" in done.stderr
+
+
+def test_a_path_with_a_tilde_that_no_shell_expanded_is_expanded(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "header.h").write_text(secret_header(), encoding="utf-8")
+    assert json.loads(command("--header", "~/header.h").stdout) == SECRET
+    done = command("--header", "~/gone.h")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"Error: The header {tmp_path / 'gone.h'} cannot be read: No such file or directory.\n"
+
+
+@pytest.mark.parametrize("name", ["N" * 2**19, "N " * 2**18, "\x1b[31m" * 2**10])
+def test_a_layer_with_a_name_of_half_a_megabyte_is_shown_in_part_and_harmlessly(folder, mock, name):
+    place = folder / "xdg_data_dirs" / "openxr" / "1" / "api_layers" / "explicit.d"
+    doctor_harness.layer_manifest(place / "one.json", doctor_harness.library(folder / "libone.so"), name)
+    for done in (command(), command("--json")):
+        assert done.returncode == 0
+        assert len(done.stdout) < 30_000
+        assert "\x1b" not in done.stdout
+        assert str(place / "one.json") in done.stdout
+
+
+def test_under_run_the_port_is_that_of_its_own_server(folder):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    run = [*COMMAND, "run", "--port", str(port), "--", "sh", "-c", f'AGENTICXR_MCP_PORT={port} exec "$0" "$@"']
+    doctor = [*COMMAND, "doctor", "--json"]
+    done = subprocess.run([*run, *doctor], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    found = {each["id"]: each for each in json.loads(done.stdout)["findings"]}
+    assert "serving.port-taken" not in found
+    assert "the server of the `openxr-agentic run` that started this" in found["serving.port"]["what"]
 
 
 def test_discovery_says_what_it_will_do_and_does_nothing_unasked(mock):

@@ -14,9 +14,15 @@ from rich.markup import escape
 
 from openxr_agentic import __version__, doctor
 from openxr_agentic.cli.console import stderr_console, stdout_console
-from openxr_agentic.doctor.findings import Severity
+from openxr_agentic.doctor.findings import Severity, shortened
 from openxr_agentic.errors import AgenticError
-from openxr_agentic.header_numbers import NAMES, NUMBERS_VARIABLE, numbers_in_force
+from openxr_agentic.header_numbers import (
+    NAMES,
+    NUMBERS_VARIABLE,
+    collisions,
+    numbers_built_with,
+    numbers_in_force,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +52,7 @@ DISCOVERY = """\
 doctor --discover registers tools on trial with the active OpenXR host, in a process of its own that ends afterwards:
 up to some 50,000 registrations, nearly all of which the host refuses, and a few dozen calls of those that it accepts.
 It needs no headset on a head, but it does start the runtime, and an agent that is connected meanwhile sees the trial
-tools come and go. It takes seconds, and changes nothing on disk."""
+tools come and go. It takes seconds, is given up after a minute, and changes nothing on disk."""
 
 
 def examine(*, as_json: bool) -> int:
@@ -98,12 +104,13 @@ def _show(finding: Finding) -> None:
 
 
 def _summary(counts: Mapping[str, int]) -> str:
-    if not any(counts[kind.value] for kind in (Severity.PROBLEM, Severity.WARNING)):
-        return "Nothing is wrong."
-    return ", ".join(
+    problems, warnings, hints = (
         f"{counts[kind.value]} {kind.value}{'' if counts[kind.value] == 1 else 's'}"
         for kind in (Severity.PROBLEM, Severity.WARNING, Severity.HINT)
     )
+    if counts[Severity.PROBLEM.value] or counts[Severity.WARNING.value]:
+        return f"{problems}, {warnings}, {hints}"
+    return f"Nothing is wrong; {hints}." if counts[Severity.HINT.value] else "Nothing is wrong."
 
 
 def show_header(path: Path) -> int:
@@ -151,15 +158,10 @@ def _report(numbers: Mapping[str, int], how: Mapping[str, str], open_: Mapping[s
             differs = "" if known in (None, numbers[name]) else f"; in force now is {known}"
             console.print(f"  [green]found[/]  {name} = {numbers[name]} ({escape(how[name])}{differs})")
         elif name in open_:
-            console.print(f"  [yellow]open[/]   {name}: {escape(open_[name])}")
+            console.print(f"  [yellow]open[/]   {name}: {escape(shortened(open_[name]))}")
     if numbers:
         click.echo(json.dumps(numbers))
-        same = all(in_force.get(name) == value for name, value in numbers.items())
-        if same:
-            console.print("These are the numbers in force: nothing needs to be set.")
-        else:
-            console.print(f"Keep the line above: as {NUMBERS_VARIABLE}, or in a file whose path is {NUMBERS_VARIABLE}.")
-        _warn_of_collisions(numbers, in_force)
+        console.print(_what_to_do(numbers, in_force))
     return 1 if len(numbers) < len(NAMES) else 0
 
 
@@ -170,15 +172,42 @@ def _in_force() -> dict[str, int]:
         return {}
 
 
-def _warn_of_collisions(numbers: Mapping[str, int], in_force: Mapping[str, int]) -> None:
-    """A number that was found may be the one that is assumed for a number that was not."""
-    for name, value in in_force.items():
-        clash = [
-            other
-            for other, found in numbers.items()
-            if name not in numbers and found == value and other.startswith("XR_TYPE_") == name.startswith("XR_TYPE_")
+def _what_to_do(numbers: Mapping[str, int], in_force: Mapping[str, int]) -> str:
+    """Say what the settings are for, or what they lack: an assumed number may be one that was found for another."""
+    if all(in_force.get(name) == value for name, value in numbers.items()):
+        return "These are the numbers in force: nothing needs to be set."
+    keep = f"as {NUMBERS_VARIABLE}, or in a file whose path is {NUMBERS_VARIABLE}."
+    together = {**_assumed(), **numbers}
+    # Of two that clash, one at least was not found: those that were found differ.
+    clashes = {
+        missing: other
+        for pair in collisions(together)
+        for missing, other in (pair, pair[::-1])
+        if missing not in numbers
+    }
+    if not clashes:
+        left = "" if len(numbers) == len(NAMES) else " What is open stays as it is assumed."
+        return f"Keep the line above: {keep}{left}"
+    lines = [
+        f"  [yellow]clash[/]  {name} was not found, and what is assumed for it, {together[name]}, is "
+        + (f"the number that was found for {other}." if other in numbers else f"assumed for {other} too.")
+        for name, other in clashes.items()
+    ]
+    names = " and ".join(clashes)
+    return "\n".join(
+        [
+            *lines,
+            "Do not keep the line above as it is: every attempt to register a tool would fail, since numbers clash.",
+            f"Look for {names} in Meta's header (as NAME = NUMBER, or #define NAME NUMBER), or ask the host for "
+            "it with: openxr-agentic doctor --discover",
+            f'Add it to the line, as {{"{next(iter(clashes))}": NUMBER, ...}}, and keep that: {keep}',
         ]
-        if clash:
-            stderr_console().print(
-                f"  [yellow]clash[/]  {name} is {value} so far, as {clash[0]} is now: set it too, to what it really is."
-            )
+    )
+
+
+def _assumed() -> dict[str, int]:
+    """Return the numbers that are in force where the settings do not name them."""
+    try:
+        return {name: number.value for name, number in numbers_built_with().items()}
+    except AgenticError:
+        return {}
