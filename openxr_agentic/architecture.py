@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openxr_agentic.plain_files import read_start
+
 if TYPE_CHECKING:
     import os
 
@@ -55,10 +57,7 @@ def of_library(path: str | os.PathLike[str]) -> tuple[str, ...] | None:
         not know; None: the file cannot be read, or is no native library.
     """
     try:
-        if not Path(path).is_file():  # opening a pipe would not end
-            return None
-        with Path(path).open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+        head = read_start(Path(path), _HEAD_BYTES)
     except (OSError, ValueError):
         return None
     try:
