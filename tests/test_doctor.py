@@ -952,7 +952,7 @@ def test_a_port_that_our_own_server_holds_is_no_warning(monkeypatch, process, id
         raise ports.PortError("taken")
 
     monkeypatch.setattr(ports, "listen", taken)
-    monkeypatch.setattr(ports, "port_holder", lambda _port: f"openxr-agentic (process {process})")
+    monkeypatch.setattr(ports, "port_holder", lambda _port: ports.PortHolder("openxr-agentic", process))
     (finding,) = list(serving.check_port())
     assert (finding.id, finding.severity) == (identifier, severity)
 

@@ -57,7 +57,7 @@ def test_a_free_port_is_listened_on_at_loopback_without_nagles_delay() -> None:
 def test_a_taken_port_is_an_error_that_names_its_holder() -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
-        assert f"(process {os.getpid()})" in (port_holder(port) or "")
+        assert f"(process {os.getpid()})" in str(port_holder(port))
         with pytest.raises(PortError, match=rf"Port {port} is taken by .*\(process {os.getpid()}\)"):
             listen(port)
     assert port_holder(port) is None
@@ -92,9 +92,10 @@ def test_a_holder_of_ours_is_named_as_what_it_is(tmp_path: Path, arguments: tupl
             assert holder.stdout is not None
             holder.stdout.readline()
             listening.close()
-            name = port_holder(port) or ""
-            assert name.endswith(f" (process {holder.pid})")
-            assert name.startswith("openxr-agentic ") == ours
+            found = port_holder(port)
+            assert found is not None
+            assert (found.process, found.is_ours) == (holder.pid, ours)
+            assert str(found).startswith("openxr-agentic ") == ours
             holder.communicate()
 
 

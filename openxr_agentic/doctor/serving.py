@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from pathlib import Path
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHANNEL_VARIABLE = "OPENXR_AGENTIC_CHANNEL"
-_OUR_SERVER = re.compile(r"openxr-agentic \(process (\d+)\)")  # as `port_holder` says it
 _CLOSED = 0o700
 _LONGEST_SOCKET_NAME = len("/4194304.sock")  # Linux's highest process id
 _LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
@@ -62,10 +60,10 @@ def _use_of(port: int, origin: str) -> Finding:
     else:
         return ok("serving.port", f"Port {port} ({origin}), free.")
     another = f"To have another server, stop it, or choose another port with --port or {ports.PORT_VARIABLE}."
-    ours = _OUR_SERVER.fullmatch(holder or "")
-    if ours is not None and int(ours[1]) in _ancestors():
+    is_ours = holder is not None and holder.is_ours
+    if holder is not None and is_ours and holder.process in _ancestors():
         return ok("serving.port", f"{what} It is the server of the `openxr-agentic run` that started this.")
-    if ours is not None:
+    if is_ours:
         return hint(
             "serving.port-taken", what, "That is right when it is the server that the agent is to use.", another
         )

@@ -76,7 +76,7 @@ def nobody_there(misses: Sequence[NoServerThereError]) -> NoServerThereError:
     """
     first = urlsplit(misses[0].server)
     holder = port_holder(first.port) if is_loopback(misses[0].server) and first.port else None
-    more = f" The port is held by {printable(holder)}." if holder else ""
+    more = f" The port is held by {printable(str(holder))}." if holder else ""
     if len(misses) == 1:
         return NoServerThereError(misses[0].server, misses[0].why, more)
     paths = [urlsplit(miss.server).path for miss in misses]

@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from openxr_agentic.errors import AgenticError, ConfigurationError
 
@@ -25,6 +25,7 @@ PORT_VARIABLE: Final = "AGENTICXR_MCP_PORT"
 LOWEST_PORT: Final = 1024
 HIGHEST_PORT: Final = 65535
 LOOPBACK: Final = "127.0.0.1"
+_OUR_NAME: Final = "openxr-agentic"
 
 HTTP_PATH: Final = "/mcp"
 """Where streamable HTTP is served."""
@@ -157,8 +158,28 @@ def in_url(address: Address) -> str:
     return f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - IPv6
 
 
-def port_holder(port: int, address: Address | None = None) -> str | None:
-    """Return "name (process N)" of the process that listens on a port, or None when unknown.
+class PortHolder(NamedTuple):
+    """The process that listens on a port.
+
+    Attributes:
+        name: Its program's name; ``openxr-agentic`` for every server of ours, also where Python runs it as a module.
+        process: Its id.
+    """
+
+    name: str
+    process: int
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a server of this package."""
+        return self.name == _OUR_NAME
+
+    def __str__(self) -> str:
+        return f"{self.name} (process {self.process})"
+
+
+def port_holder(port: int, address: Address | None = None) -> PortHolder | None:
+    """Return the process that listens on a port, or None when unknown.
 
     Only Linux tells without extra rights, and only about processes of the same user.
 
@@ -174,7 +195,7 @@ def port_holder(port: int, address: Address | None = None) -> str | None:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if any(os.readlink(entry) in sockets for entry in (process / "fd").iterdir()):
-                return f"{_name_of(process)} (process {process.name})"
+                return PortHolder(_name_of(process), int(process.name))
         except OSError:  # noqa: PERF203 - each process may refuse
             continue  # it ended meanwhile, or belongs to another user
     return None
@@ -187,10 +208,10 @@ def _name_of(process: Path) -> str:
     if any(
         (first == "-m" and second == "openxr_agentic")
         or (first == "-c" and "openxr_agentic.cli" in second)
-        or Path(second).name == "openxr-agentic"
+        or Path(second).name == _OUR_NAME
         for first, second in pairs
     ):
-        return "openxr-agentic"
+        return _OUR_NAME
     return (process / "comm").read_text().strip()
 
 
