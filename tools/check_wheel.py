@@ -47,7 +47,13 @@ FAST_TESTS = (
     "tool",
 )
 # These are about the source tree, not about what is installed.
-OF_THE_SOURCES = ("test_native_build.py", "test_package.py", "test_platform_files.py", "test_wheel_files.py")
+OF_THE_SOURCES = (
+    "test_benchmarks.py",
+    "test_native_build.py",
+    "test_package.py",
+    "test_platform_files.py",
+    "test_wheel_files.py",
+)
 # On 3.13 the build does not come to our own words: CFFI, which it needs, refuses there before.
 REFUSALS = (
     "openxr-agentic does not support free-threaded Python builds",
