@@ -71,9 +71,14 @@ def free(slot: int) -> None:
 
 
 def forget(gone: Callable[[Key], bool]) -> None:
-    """Let go of the registrations whose instances are gone."""
+    """Let go of the registrations whose instances are gone.
+
+    One that runs stays until another time: the tool that replaces the instance has an answer to give.
+    """
+    from openxr_agentic._native import lib
+
     with lock:
-        forgotten = _pop(gone)
+        forgotten = _pop(lambda key: gone(key) and not lib.oxa_slot_is_running(registrations[key].slot))
     for known in forgotten:  # not under the lock: letting go of a callback may run any code
         free(known.slot)
 

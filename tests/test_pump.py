@@ -121,7 +121,9 @@ def test_in_a_session_each_frame_runs_what_waits_in_its_order(app):
     assert app.ran == ["two", "one", "two"]
 
 
-def test_in_a_session_with_frames_polling_runs_nothing(app):
+@pytest.mark.fronts("mock", "layer")  # a real runtime's frames have their own period
+def test_in_a_session_with_frames_polling_runs_nothing(new_runtime, new_app):
+    app = new_app(new_runtime(display_period=10.0))  # an app without a frame for ten of them has none
     app.tool("tool")
     app.begin()
     app.frame()
@@ -129,7 +131,18 @@ def test_in_a_session_with_frames_polling_runs_nothing(app):
     for _ in range(20):
         app.poll()
     assert app.ran == []
+    app.extension.close()
+    xr.destroy_instance(app.instance)
+    assert answer().startswith("call of ")
+
+
+def test_in_a_session_that_stops_making_frames_polling_runs_tools(app):
+    app.tool("tool")
+    app.begin()
     app.frame()
+    answer = app.call("tool")
+    while not app.ran:
+        app.poll()
     assert answer() == "ran"
 
 
@@ -239,6 +252,23 @@ def test_a_tool_may_destroy_the_instance_that_is_running_it(app, call):
         getattr(app, call)()
     assert answer() == "ran"
     assert app.runtime.instances == []
+
+
+def test_a_tool_that_replaces_the_instance_answers(app):
+    made = []
+
+    def replace():
+        xr.destroy_instance(app.instance)
+        names = agentic.enable_extension([], required=True)
+        app.instance = xr.create_instance(xr.InstanceCreateInfo(enabled_extension_names=names))
+        made.append(agentic.AgenticExtension(app.instance))
+
+    app.tool("replace", replace)
+    answer = app.call("replace")
+    with pytest.raises(xr.exception.HandleInvalidError):
+        app.poll()
+    assert answer() == "ran"
+    made[0].close()
 
 
 def test_an_instance_that_enabled_nothing_runs_nothing_and_has_no_function(runtime):

@@ -127,6 +127,7 @@ void oxa_slot_close(OxaSlotId slot);
 int oxa_slot_replace(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
 int oxa_slot_reopen(OxaSlotId slot, OxaTool* tool, int sizing, uint32_t sizing_bytes);
 void oxa_slot_free(OxaSlotId slot);
+int oxa_slot_is_running(OxaSlotId slot);
 int oxa_slot_wait(OxaSlotId slot, int64_t timeout_ns);
 
 XrResult oxa_callback(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments, void* user_data);

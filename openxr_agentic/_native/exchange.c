@@ -295,6 +295,14 @@ int oxa_slot_wait(OxaSlotId id, int64_t timeout_ns) {
     return ended;
 }
 
+int oxa_slot_is_running(OxaSlotId id) {
+    oxa_lock(&lock);
+    const Slot* slot = find_slot(id, NULL);
+    int running = slot != NULL && slot->running > 0;
+    oxa_unlock(&lock);
+    return running;
+}
+
 /* ---- the exchange ---- */
 
 /* Runs the tool outside the lock. XR_SUCCESS: *held has the result; else it is NULL. */

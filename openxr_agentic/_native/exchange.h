@@ -58,6 +58,8 @@ void oxa_slot_free(OxaSlotId slot);
 /* Waits until no run that entered through the slot is under way, but for those
  * that this thread is inside of. 1: done; 0: the time is over. */
 int oxa_slot_wait(OxaSlotId slot, int64_t timeout_ns);
+/* Whether a run that entered through the slot is under way, on any thread. */
+int oxa_slot_is_running(OxaSlotId slot);
 
 /* The C function of every tool, and the same with the thread given by number. */
 XrResult XRAPI_CALL oxa_callback(char* buffer, uint32_t capacity, uint32_t* count, const char* arguments,

@@ -281,10 +281,10 @@ struct OxaHost {
     OxaToolTable tools;
 
     atomic_int closing;
-    atomic_int session_running;
-    atomic_int* frames;        /* OxaFrames, of the session that is running */
+    atomic_int sessions_running;
+    OxaFrames* frames;
     atomic_uint* main_waiting; /* = main.count: what an idle frame looks at */
-    atomic_int own_frames;
+    OxaFrames own_frames;
     atomic_uint own_main_waiting;
     atomic_llong display_period_ns;
     int64_t last_poll_pump_ns; /* the main thread's */

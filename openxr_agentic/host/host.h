@@ -35,6 +35,14 @@
 
 typedef struct OxaHost OxaHost;
 
+/* What is known of the running session's xrWaitFrame. A session without graphics may do
+ * without it, from its beginning or later. */
+typedef struct OxaFrames {
+    atomic_llong on_main_ns; /* when the main thread was last seen in it; 0: not yet */
+    atomic_int inside;       /* the main thread is in it now */
+    atomic_int elsewhere;    /* another thread calls it */
+} OxaFrames;
+
 typedef struct OxaHostInfo {
     XrInstance instance;
     const char* application_name; /* UTF-8; copied */
@@ -45,19 +53,23 @@ typedef struct OxaHostInfo {
      * sees without the host whether a hook has work. For as long as the process lives,
      * but no more written to once the host is destroyed. NULL: the front does not care. */
     atomic_uint* main_waiting;
-    /* The same for where the session's frames are (OxaFrames): a front that leaves out
-     * oxa_host_wait_frame while no call waits notes them itself. */
-    atomic_int* frames;
+    /* The same for what it sees of xrWaitFrame, so that it need not look for the host in each frame. */
+    OxaFrames* frames;
 } OxaHostInfo;
 
-/* On which thread the running session waits for its frames, as far as is known. A
- * session without graphics may have none. */
-typedef enum OxaFrames { OXA_FRAMES_NONE, OXA_FRAMES_ON_MAIN_THREAD, OXA_FRAMES_ELSEWHERE } OxaFrames;
-
-/* In each xrWaitFrame of a session that is running. */
-static inline void oxa_note_frames(atomic_int* frames, uint64_t main_thread) {
-    int seen = oxa_thread_number() == main_thread ? OXA_FRAMES_ON_MAIN_THREAD : OXA_FRAMES_ELSEWHERE;
-    if (atomic_load(frames) != seen) atomic_store(frames, seen); /* seldom: the line stays shared between threads */
+/* Around the sleep in each xrWaitFrame of a session that is running. */
+static inline void oxa_frames_enter(OxaFrames* frames, uint64_t main_thread) {
+    if (oxa_thread_number() == main_thread) {
+        atomic_store(&frames->on_main_ns, oxa_now_ns());
+        atomic_store(&frames->inside, 1);
+    } else if (!atomic_load(&frames->elsewhere)) {
+        atomic_store(&frames->elsewhere, 1);
+    }
+}
+static inline void oxa_frames_leave(OxaFrames* frames, uint64_t main_thread) {
+    if (oxa_thread_number() != main_thread) return;
+    atomic_store(&frames->on_main_ns, oxa_now_ns());
+    atomic_store(&frames->inside, 0);
 }
 
 /* The calling thread becomes the main thread. Never NULL but out of memory. A
@@ -105,6 +117,8 @@ XrResult oxa_host_metadata(uint32_t version, const OxaToolMetadataInterface** me
 /* The front's hooks for main-thread tools. All return at once on any thread but
  * the main one, and inside a tool; with nothing queued they cost an atomic load. */
 void oxa_host_wait_frame(OxaHost* host);                   /* in xrWaitFrame, before it sleeps */
+void oxa_host_frame_begins_to_wait(OxaHost* host);         /* then, and oxa_frames_enter otherwise */
+void oxa_host_frame_waited(OxaHost* host);                 /* when it has slept, and oxa_frames_leave otherwise */
 void oxa_host_poll_event(OxaHost* host);                   /* in xrPollEvent */
 void oxa_host_session_running(OxaHost* host, int running); /* after xrBeginSession, xrEndSession */
 /* Once it is known, the time between frames; until then it is option "display_period_ns". */

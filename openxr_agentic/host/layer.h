@@ -46,7 +46,7 @@ typedef struct OxaLayerInstance {
     } next;
     PFN_xrGetInstanceProcAddr get_instance_proc_addr;
     atomic_llong display_period_ns; /* 0: not known yet */
-    atomic_int frames;              /* OxaFrames */
+    OxaFrames frames;
     uint64_t main_thread;
     OxaHost* host;    /* NULL: somebody below provides the extension, or nobody wants it */
     int serves;       /* there was a host, at least */

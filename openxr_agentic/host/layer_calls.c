@@ -78,8 +78,7 @@ static int calls_wait(const OxaLayerInstance* instance) {
 static void pump(OxaLayerInstance* instance, void (*hook)(OxaHost* host)) {
     OxaHost* host = oxa_host_find(handle_of(instance));
     if (host == NULL) return;
-    int64_t period = atomic_load(&instance->display_period_ns);
-    if (period > 0) oxa_host_display_period(host, period);
+    oxa_host_display_period(host, atomic_load(&instance->display_period_ns));
     hook(host);
     oxa_host_release(host);
 }
@@ -102,15 +101,15 @@ ALIGNED XrResult XRAPI_CALL oxa_layer_xrPollEvent(XrInstance handle, XrEventData
 XrResult XRAPI_CALL oxa_layer_xrWaitFrame(XrSession handle, const XrFrameWaitInfo* info, XrFrameState* state) {
     OxaLayerInstance* instance;
     Session* session = find(handle, &instance);
-    if (session != NULL && atomic_load(&session->running)) {
-        oxa_note_frames(&instance->frames, instance->main_thread);
-        if (calls_wait(instance)) {
-            pump(instance, oxa_host_wait_frame);
-            session = find(handle, &instance);
-        }
+    if (session != NULL && calls_wait(instance) && atomic_load(&session->running)) {
+        pump(instance, oxa_host_wait_frame);
+        session = find(handle, &instance);
     }
     if (session == NULL) return XR_ERROR_HANDLE_INVALID;
+    const int running = atomic_load(&session->running);
+    if (running) oxa_frames_enter(&instance->frames, instance->main_thread);
     XrResult result = instance->next.xrWaitFrame(handle, info, state);
+    if (running) oxa_frames_leave(&instance->frames, instance->main_thread);
     if (XR_FAILED(result) || state == NULL) return result;
     /* Written when it changes: the line stays shared between threads. */
     if (atomic_load(&instance->display_period_ns) != state->predictedDisplayPeriod) {

@@ -177,7 +177,9 @@ XrResult XRAPI_CALL oxa_layer_create_instance(const XrInstanceCreateInfo* info, 
     atomic_store(&instance->destroying, 0);
     atomic_store(&instance->display_period_ns, 0);
     instance->main_thread = oxa_thread_number();
-    atomic_store(&instance->frames, OXA_FRAMES_NONE);
+    atomic_store(&instance->frames.on_main_ns, 0);
+    atomic_store(&instance->frames.inside, 0);
+    atomic_store(&instance->frames.elsewhere, 0);
     atomic_store(&instance->main_waiting, 0); /* a forked child has what was counted in its parent */
     if (instance->serves) {
         const OxaHostInfo host_info = {.instance = *handle,

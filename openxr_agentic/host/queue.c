@@ -6,6 +6,11 @@
 
 #include <stdlib.h>
 
+/* Without a frame for so many of its periods, an app is taken to make none. */
+#define MISSED_PERIODS 10
+/* What a runtime may say of its display; an odd value must not keep tools from running. */
+#define LONGEST_PERIOD_NS INT64_C(1000000000)
+
 static void pump(OxaHost* host) {
     uint32_t ran = 0;
     int over_budget = 0;
@@ -43,12 +48,18 @@ static int something_to_run(OxaHost* host) {
 }
 
 void oxa_host_wait_frame(OxaHost* host) {
-    oxa_note_frames(host->frames, host->main_thread);
     if (oxa_thread_number() == host->main_thread && something_to_run(host)) pump(host);
 }
 
-/* Whether xrPollEvent, not xrWaitFrame, is the call that runs tools. */
-static int polls_pump(const OxaHost* host) { return atomic_load(host->frames) != OXA_FRAMES_ON_MAIN_THREAD; }
+void oxa_host_frame_begins_to_wait(OxaHost* host) { oxa_frames_enter(host->frames, host->main_thread); }
+void oxa_host_frame_waited(OxaHost* host) { oxa_frames_leave(host->frames, host->main_thread); }
+
+/* Whether xrPollEvent runs tools, too: the main thread makes no frames, or none any more. */
+static int polls_pump(OxaHost* host) {
+    int64_t last = atomic_load(&host->frames->on_main_ns);
+    int64_t stale_ns = MISSED_PERIODS * atomic_load(&host->display_period_ns);
+    return last == 0 || oxa_now_ns() - last >= stale_ns;
+}
 
 void oxa_host_poll_event(OxaHost* host) {
     if (oxa_thread_number() != host->main_thread || !something_to_run(host) || !polls_pump(host)) return;
@@ -60,12 +71,14 @@ void oxa_host_poll_event(OxaHost* host) {
 }
 
 void oxa_host_session_running(OxaHost* host, int running) {
-    atomic_store(&host->session_running, running != 0);
-    atomic_store(host->frames, OXA_FRAMES_NONE);
+    atomic_fetch_add(&host->sessions_running, running ? 1 : -1);
+    /* Another session may go on; its next frame says so. */
+    atomic_store(&host->frames->on_main_ns, 0);
+    atomic_store(&host->frames->elsewhere, 0);
 }
 
 void oxa_host_display_period(OxaHost* host, int64_t nanoseconds) {
-    atomic_store(&host->display_period_ns, nanoseconds);
+    if (nanoseconds > 0 && nanoseconds <= LONGEST_PERIOD_NS) atomic_store(&host->display_period_ns, nanoseconds);
 }
 
 static const OxaCall* running_on_main(const OxaHost* host) {
@@ -84,23 +97,20 @@ static char* why_waiting(const OxaHost* host, const OxaCall* call) {
         return oxa_format("the calls before it took the budget of %g ms of every frame",
                           (double)host->pump_budget_ns / 1e6);
     }
-    const char* missing = "does not call xrPollEvent";
-    const char* because = "no session is running";
-    if (atomic_load(&host->session_running)) {
-        switch (atomic_load(host->frames)) {
-            case OXA_FRAMES_ON_MAIN_THREAD:
-                missing = "does not call xrWaitFrame";
-                because = "a session is running";
-                break;
-            case OXA_FRAMES_ELSEWHERE:
-                because = "its xrWaitFrame is on another thread";
-                break;
-            default:
-                missing = "calls neither xrWaitFrame nor xrPollEvent";
-                because = "a session is running";
-        }
+    if (atomic_load(&host->frames->inside)) {
+        return oxa_format(
+            "the app's main thread is inside xrWaitFrame, which does not return until the frame before was begun "
+            "(xrBeginFrame)");
     }
-    return oxa_format("the app %s on its main thread, the one that created the OpenXR instance (%s)", missing, because);
+    const char* because = "no session is running";
+    if (atomic_load(&host->sessions_running) > 0) {
+        because =
+            atomic_load(&host->frames->elsewhere) ? "its xrWaitFrame is on another thread" : "a session is running";
+    }
+    return oxa_format(
+        "the app calls neither xrWaitFrame nor xrPollEvent on its main thread, the one that created the "
+        "OpenXR instance (%s)",
+        because);
 }
 
 char* oxa_queue_say_late(const OxaHost* host, const OxaCall* call) {

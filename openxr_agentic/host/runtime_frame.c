@@ -41,6 +41,20 @@ static XrTime next_period_start(const OxaSession* session, int64_t period_ns) {
     return next + (now - next + period_ns - 1) / period_ns * period_ns;
 }
 
+/* Sleeps until the frame's period begins. */
+static XrResult wait_for_turn(XrSession handle, OxaSession** session) {
+    XrResult result = take_turn(handle, session);
+    OXA_REQUIRE(result == XR_SUCCESS, result);
+    const XrTime start = next_period_start(*session, OXA_SESSION_INSTANCE(*session)->display_period_ns);
+    while (oxa_now_ns() < start) {
+        oxa_runtime_wait(start);
+        result = find_running(handle, session);
+        OXA_REQUIRE(result == XR_SUCCESS, result);
+    }
+    (*session)->period_start = start;
+    return XR_SUCCESS;
+}
+
 XrResult oxa_xrWaitFrame(XrSession handle, const XrFrameWaitInfo* waitInfo, XrFrameState* frameState) {
     OxaSession* session;
     XrResult result = find_running(handle, &session);
@@ -50,19 +64,20 @@ XrResult oxa_xrWaitFrame(XrSession handle, const XrFrameWaitInfo* waitInfo, XrFr
     OXA_REQUIRE(result == XR_SUCCESS, result);
 
     oxa_runtime_call_host(OXA_SESSION_INSTANCE(session), oxa_host_wait_frame);
-    result = take_turn(handle, &session);
+    result = find_running(handle, &session); /* a tool may have ended or destroyed it */
+    OXA_REQUIRE(result == XR_SUCCESS, result);
+    OxaHost* host = OXA_SESSION_INSTANCE(session)->host;
+    OXA_REQUIRE(host != NULL, XR_ERROR_HANDLE_INVALID); /* another thread is destroying the instance */
+    oxa_host_retain(host);
+    oxa_host_frame_begins_to_wait(host);
+    result = wait_for_turn(handle, &session);
+    oxa_host_frame_waited(host);
+    oxa_host_release(host);
     OXA_REQUIRE(result == XR_SUCCESS, result);
 
     const int64_t period_ns = OXA_SESSION_INSTANCE(session)->display_period_ns;
-    const XrTime start = next_period_start(session, period_ns);
-    while (oxa_now_ns() < start) {
-        oxa_runtime_wait(start);
-        result = find_running(handle, &session);
-        OXA_REQUIRE(result == XR_SUCCESS, result);
-    }
-    session->period_start = start;
     session->frame_phase = OXA_FRAME_WAITED;
-    frameState->predictedDisplayTime = start + period_ns;
+    frameState->predictedDisplayTime = session->period_start + period_ns;
     frameState->predictedDisplayPeriod = period_ns;
     frameState->shouldRender = XR_FALSE; /* as XR_MND_headless has it: nothing will be seen */
     return XR_SUCCESS;

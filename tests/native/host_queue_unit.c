@@ -72,13 +72,20 @@ static void without_a_session_polling_runs_calls_once_per_display_period(void) {
     oxa_host_destroy(host);
 }
 
+static void wait_for_a_frame(OxaHost* host) {
+    oxa_host_wait_frame(host);
+    oxa_host_frame_begins_to_wait(host);
+    oxa_host_frame_waited(host);
+}
+
 static void in_a_session_with_frames_polling_runs_nothing(void) {
+    CHECK(host_control()->set_option("display_period_ns", ALL_CALLS) == 0);
     OxaHost* host = new_host_with_budget(ALL_CALLS);
     Probe a = {.name = "a"};
     Answer answer = {0};
     add_probe(host, &a, 1);
     oxa_host_session_running(host, 1);
-    oxa_host_wait_frame(host);
+    wait_for_a_frame(host);
     submit_and_forget(host, "a", &answer);
     oxa_host_poll_event(host);
     CHECK(answer.count == 0);
@@ -94,15 +101,40 @@ static void in_a_session_without_frames_polling_runs_calls(void) {
     Answer answer = {0};
     add_probe(host, &a, 1);
     oxa_host_session_running(host, 1);
-    oxa_host_wait_frame(host);
-    oxa_host_session_running(host, 1); /* another session: nobody knows yet how it goes on */
     submit_and_forget(host, "a", &answer);
     oxa_host_poll_event(host);
     CHECK(answer.count == 1);
     oxa_host_destroy(host);
 }
 
-static void wait_frame_of(void* host) { oxa_host_wait_frame(host); }
+static void a_session_that_stops_making_frames_has_calls_run_by_polling(void) {
+    CHECK(host_control()->set_option("display_period_ns", 1000) == 0);
+    OxaHost* host = new_host_with_budget(ALL_CALLS);
+    Probe a = {.name = "a"};
+    Answer answer = {0};
+    add_probe(host, &a, 1);
+    oxa_host_session_running(host, 1);
+    wait_for_a_frame(host);
+    oxa_sleep_ns(1000000);
+    submit_and_forget(host, "a", &answer);
+    oxa_host_poll_event(host);
+    CHECK(answer.count == 1);
+    oxa_host_destroy(host);
+}
+
+static void an_impossible_display_period_is_not_believed(void) {
+    OxaHost* host = new_host();
+    const int64_t before = atomic_load(&host->display_period_ns);
+    oxa_host_display_period(host, INT64_MAX);
+    oxa_host_display_period(host, 0);
+    oxa_host_display_period(host, -1);
+    CHECK(atomic_load(&host->display_period_ns) == before);
+    oxa_host_display_period(host, 8000000);
+    CHECK(atomic_load(&host->display_period_ns) == 8000000);
+    oxa_host_destroy(host);
+}
+
+static void wait_frame_of(void* host) { wait_for_a_frame(host); }
 static void poll_event_of(void* host) { oxa_host_poll_event(host); }
 
 static void on_another_thread(void (*body)(void*), void* argument) {
@@ -214,13 +246,18 @@ static void a_time_out_names_the_call_that_the_app_does_not_make(void) {
     OxaHost* host = new_host_with_budget(0);
     Probe a = {.name = "a"};
     add_probe(host, &a, 1);
-    on_another_thread(call_late, "xrPollEvent");
+    on_another_thread(call_late, "xrPollEvent on its main thread");
+    on_another_thread(call_late, "no session is running");
     oxa_host_session_running(host, 1);
-    on_another_thread(call_late, "calls neither xrWaitFrame nor xrPollEvent on its main thread");
-    oxa_host_wait_frame(host);
-    on_another_thread(call_late, "does not call xrWaitFrame on its main thread");
+    oxa_host_session_running(host, 1);
+    oxa_host_session_running(host, 0); /* the other one goes on */
+    on_another_thread(call_late, "a session is running");
     on_another_thread(wait_frame_of, host);
     on_another_thread(call_late, "xrWaitFrame is on another thread");
+    oxa_host_frame_begins_to_wait(host);
+    on_another_thread(call_late, "inside xrWaitFrame");
+    oxa_host_frame_waited(host);
+    on_another_thread(call_late, "xrWaitFrame nor xrPollEvent");
     CHECK(a.runs == 0);
     oxa_host_destroy(host);
 }
@@ -340,6 +377,8 @@ int main(void) {
     RUN(without_a_session_polling_runs_calls_once_per_display_period);
     RUN(in_a_session_with_frames_polling_runs_nothing);
     RUN(in_a_session_without_frames_polling_runs_calls);
+    RUN(a_session_that_stops_making_frames_has_calls_run_by_polling);
+    RUN(an_impossible_display_period_is_not_believed);
     RUN(polling_runs_calls_when_frames_are_on_another_thread);
     RUN(a_call_from_the_main_thread_runs_at_once_in_its_turn);
     RUN(a_pump_inside_a_tool_runs_nothing_and_a_call_runs_directly);
