@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import doctor_harness
 import pytest
@@ -1007,7 +1008,7 @@ def test_running_apps_with_a_channel_are_listed(folder):
 
 def ids_in_the_code():
     """Every id that a finding may have, those that are always fine left out."""
-    folder = doctor_harness.ROOT / "openxr_agentic" / "doctor"
+    folder = Path(doctor.__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     ids = set(re.findall(r'(?:problem|hint|warning|\))\(\s*f?"([a-z]+\.[a-z0-9-]+)"', text))
     kinds = set(re.findall(r'(?:Fault|Oddity)\(\s*"([a-z-]+)"', text))

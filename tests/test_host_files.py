@@ -59,7 +59,7 @@ def test_the_layers_manifest_is_alone_in_its_folder():
 
 
 def test_the_layers_name_is_that_of_its_c_code():
-    text = Path(openxr_agentic.host.__file__).with_name("layer.h").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "openxr_agentic" / "host" / "layer.h").read_text(encoding="utf-8")
     assert f'#define OXA_LAYER_NAME "{LAYER_NAME}"' in text
 
 

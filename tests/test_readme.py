@@ -101,7 +101,8 @@ def test_the_override_of_the_assumptions_page_works():
 
 def test_every_environment_variable_of_the_code_is_in_the_readmes_table():
     used = set()
-    for file in (ROOT / "openxr_agentic").rglob("*.[pch]*"):
+    folders = {ROOT / "openxr_agentic", Path(agentic.__file__).parent}  # C and Python may be apart: an installed wheel
+    for file in (file for folder in folders for file in folder.rglob("*.[pch]*")):
         if file.suffix in (".py", ".c", ".h") and file.name != "_binding.c":
             used |= set(re.findall(r'"((?:OPENXR_AGENTIC|AGENTICXR)_[A-Z_]+)"', file.read_text(encoding="utf-8")))
     documented = set(re.findall(r"^\| `([A-Z_]+)`", README, re.MULTILINE))
