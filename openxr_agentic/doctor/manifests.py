@@ -20,6 +20,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What is never closed goes to the end: else each quote in it would be tried as a beginning, to the end.
 _TEXT = r'"(?:\\.|[^"\\])*(?:"|\\?\Z)'
 _COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_NOT_LINE_BREAK = re.compile(r"[^\n]")
 _TRAILING_COMMA = re.compile(rf"({_TEXT})|,(?=\s*[}}\]])", re.DOTALL)
 
 
@@ -156,13 +157,26 @@ def _parse(data: bytes) -> tuple[Any, bool]:
         return f"it is not UTF-8 ({error.reason} at byte {error.start})", False
     try:
         return _not_a_text(json.loads(text)), False
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError):
         # The loader's parser takes what JSON itself does not.
-        lenient = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))
+        lenient = _TRAILING_COMMA.sub(_blanked, _COMMENT.sub(_blanked, text))
         try:
             return _not_a_text(json.loads(lenient)), True
-        except (ValueError, RecursionError):
+        except json.JSONDecodeError as error:
+            return f"{_in_words(error)}: line {error.lineno} column {error.colno}", False
+        except (ValueError, RecursionError) as error:
             return str(error), False
+
+
+def _blanked(match: re.Match[str]) -> str:
+    """Keep a text, and put blanks in the place of all else: what follows stays in its line and column."""
+    return match[1] or _NOT_LINE_BREAK.sub(" ", match[0])
+
+
+def _in_words(error: json.JSONDecodeError) -> str:
+    if error.msg.startswith("Unterminated string") or error.doc[error.pos : error.pos + 1] in ("\r", "\n"):
+        return "a text lacks its closing quote"
+    return error.msg.removesuffix(" at")
 
 
 def _not_a_text(value: Any) -> Any:
@@ -192,7 +206,16 @@ def _library(path: Path, named: str, *, real: bool) -> Path:
         return Path(named)
     # A runtime's is searched beside the real manifest, a layer's beside the link to it.
     folder = path.resolve().parent if real else path.absolute().parent
-    return folder / named
+    return _without_detours(folder / named)
+
+
+def _without_detours(path: Path) -> Path:
+    """Take ".." out of a path, unless it leads elsewhere then, as behind a link."""
+    try:
+        direct = os.path.normpath(path)
+        return Path(direct) if os.path.realpath(direct) == os.path.realpath(path) else path
+    except (OSError, ValueError):  # no system has such a path
+        return path
 
 
 def _library_fault(path: Path, kind: str, library: Path, named: str) -> Fault | None:
