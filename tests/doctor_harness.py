@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from openxr_agentic import loader
+from openxr_agentic.doctor.findings import Severity
 from openxr_agentic.host import manifests
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,9 +77,18 @@ def layer_manifest(path, library_path, name="XR_APILAYER_TEST_one", extensions=(
     return path
 
 
+def all_of(*checks):
+    """Everything that checks find; what is not as it should be says why that matters, and what to do."""
+    found = [finding for check in checks for finding in check()]
+    for finding in found:
+        assert finding.what
+        assert finding.severity is Severity.OK or (finding.why and finding.remedy), finding
+    return found
+
+
 def findings(*checks):
     """Everything that checks find, by id; the last one of each."""
-    return {finding.id: finding for check in checks for finding in check()}
+    return {finding.id: finding for finding in all_of(*checks)}
 
 
 def compiled_runtime(folder, code):

@@ -11,17 +11,20 @@ from pathlib import Path
 
 import doctor_harness
 import pytest
-from doctor_harness import EXTENSION, findings, layer_manifest, library, runtime_manifest
+from doctor_harness import EXTENSION, all_of, findings, layer_manifest, library, runtime_manifest
 
 from openxr_agentic import architecture, doctor, host, loader, plain_files
 from openxr_agentic.doctor import (
+    enabled_layers,
     environment,
     installation,
+    layer_path,
     layers,
     manifests,
     numbers,
     offer,
     openxr_loader,
+    repeated_layers,
     runtime,
     serving,
     trial_host,
@@ -40,10 +43,8 @@ def folder(monkeypatch, tmp_path):
 
 def problem_of(*checks):
     """The only problem that checks find."""
-    found = [finding for check in checks for finding in check() if finding.severity is Severity.PROBLEM]
+    found = [finding for finding in all_of(*checks) if finding.severity is Severity.PROBLEM]
     assert len(found) == 1, found
-    assert found[0].why
-    assert found[0].remedy
     return found[0]
 
 
@@ -55,7 +56,7 @@ def test_a_check_that_fails_itself_becomes_a_finding_and_what_it_found_before_is
         yield ok("runtime.active", "one")
         raise KeyError("broken")
 
-    first, last = run(check)
+    first, last = run(check, "runtime")
     assert first.what == "one"
     assert last.id.endswith(".check-failed")
     assert last.severity is Severity.WARNING
@@ -68,7 +69,7 @@ def test_long_texts_of_others_are_shortened_and_what_we_say_of_them_is_kept():
         yield ok("runtime.active", f"The name {'n ' * 10**6} is long.")
         raise KeyError("k" * 10**6)
 
-    name, words, failure = run(check)
+    name, words, failure = run(check, "runtime")
     assert name.what == f"The name {'n' * 200}… is long."
     assert len(words.what) < 5000
     assert words.what.startswith("The name n n")
@@ -79,7 +80,7 @@ def test_long_texts_of_others_are_shortened_and_what_we_say_of_them_is_kept():
 
 def test_paths_and_lists_that_a_system_can_have_are_never_cut():
     path = "/".join(["", *["p" * 255] * 4])
-    (finding,) = run(lambda: iter([ok("runtime.active", f"export X={path}:{path} Y=1")]))
+    (finding,) = run(lambda: iter([ok("runtime.active", f"export X={path}:{path} Y=1")]), "runtime")
     assert finding.what == f"export X={path}:{path} Y=1"
 
 
@@ -133,7 +134,7 @@ def test_with_half_of_things_broken_every_check_still_finds_something(monkeypatc
         "problem installation.native-binding",
         "problem runtime.folder",
         "problem installation.pyopenxr-missing",
-        "problem layers.path-missing",
+        "warning layers.path-missing",
         "problem offer.no-runtime",
         "problem serving.port-invalid",
     ):
@@ -235,8 +236,8 @@ def test_an_elevated_process_is_told_which_variables_the_loader_ignores(monkeypa
     monkeypatch.setattr(os, "getuid", lambda: 1000)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("XR_RUNTIME_JSON", "/some/runtime.json")
-    finding = problem_of(environment.check_elevation)
-    assert finding.id == "environment.elevated"
+    (finding,) = all_of(environment.check_elevation)
+    assert (finding.id, finding.severity) == ("environment.elevated", Severity.WARNING)
     assert "ignores XR_RUNTIME_JSON" in finding.what
     assert "rights of user 0, and was started by user 1000" in finding.what
     assert environment.loader_variable("XR_RUNTIME_JSON") == ""
@@ -369,7 +370,7 @@ def test_a_runtime_named_with_a_tilde_is_told_that_the_loader_does_not_expand_it
     finding = findings(runtime.check_choice)["runtime.relative"]
     assert "OpenXR's loader does not expand" in finding.what
     assert finding.remedy == f"export XR_RUNTIME_JSON={os.environ['HOME']}/runtime.json"
-    assert "OpenXR's loader does not expand" in problem_of(layers.check_layer_path).what
+    assert "OpenXR's loader does not expand" in findings(layer_path.check_entries)["layers.path-missing"].what
 
 
 @pytest.mark.parametrize(
@@ -426,6 +427,7 @@ def test_a_link_that_leads_nowhere_and_a_variable_that_replaces_the_system_are_s
     assert "depends on the folder" in found["runtime.relative"].what
 
 
+
 def test_what_the_khronos_loader_takes_and_json_does_not_is_no_problem(folder, monkeypatch):
     path = runtime_manifest(folder / "runtime.json", library(folder / "libruntime.so"))
     text = path.read_text(encoding="utf-8").replace('"runtime":', '/* a, } */ "runtime": // "x"\n', 1)
@@ -467,8 +469,7 @@ def no_pyopenxr(monkeypatch):
 def test_a_layer_path_that_names_the_json_file_must_be_the_folder(folder, monkeypatch):
     path = layer_manifest(folder / "layers" / "one.json", library(folder / "libone.so"))
     monkeypatch.setenv("XR_API_LAYER_PATH", str(path))
-    finding = problem_of(layers.check_layer_path)
-    assert finding.id == "layers.path-is-file"
+    finding = findings(layer_path.check_entries)["layers.path-is-file"]
     assert "must name the folder" in finding.what
     assert finding.remedy == f"export XR_API_LAYER_PATH={path.parent}"
 
@@ -476,17 +477,17 @@ def test_a_layer_path_that_names_the_json_file_must_be_the_folder(folder, monkey
 def test_a_layer_path_that_is_missing_or_empty_is_told_apart(folder, monkeypatch):
     (folder / "empty").mkdir()
     monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join([str(folder / "gone"), str(folder / "empty")]))
-    found = findings(layers.check_layer_path)
-    assert found["layers.path-missing"].severity is Severity.PROBLEM
-    assert found["layers.path-empty"].severity is Severity.WARNING
+    found = findings(layer_path.check_entries)
+    assert "does not exist" in found["layers.path-missing"].what
+    assert "holds no .json file" in found["layers.path-empty"].what
 
 
 def test_a_layer_path_hides_the_layers_of_the_default_places(folder, monkeypatch, no_pyopenxr):
     hidden = layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
-    assert findings(layers.check_default_places) == {}
+    assert findings(layer_path.check_default_places) == {}
     (folder / "mine").mkdir()
     monkeypatch.setenv("XR_API_LAYER_PATH", str(folder / "mine"))
-    finding = findings(layers.check_default_places)["layers.path-replaces"]
+    finding = findings(layer_path.check_default_places)["layers.path-replaces"]
     assert str(hidden) in finding.what
     assert finding.remedy == f"export XR_API_LAYER_PATH={folder / 'mine'}{os.pathsep}{hidden.parent}"
     assert layers.found() == []
@@ -495,14 +496,14 @@ def test_a_layer_path_hides_the_layers_of_the_default_places(folder, monkeypatch
 def test_importing_xr_hides_the_layers_of_the_default_places_too(folder, monkeypatch):
     monkeypatch.setattr(loader, "pyopenxr_layers", lambda: folder)
     layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
-    assert "`import xr` sets it" in findings(layers.check_default_places)["layers.path-replaces"].what
+    assert "`import xr` sets it" in findings(layer_path.check_default_places)["layers.path-replaces"].what
 
 
 def test_an_enabled_layer_that_importing_xr_hides_is_a_problem(folder, monkeypatch):
     monkeypatch.setattr(loader, "pyopenxr_layers", lambda: folder)
     monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
     path = layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
-    finding = problem_of(layers.check_default_places)
+    finding = problem_of(layer_path.check_default_places)
     assert "XR_ENABLE_API_LAYERS names XR_APILAYER_TEST_one" in finding.why
     assert finding.remedy == f"export XR_API_LAYER_PATH={path.parent}"
 
@@ -597,7 +598,7 @@ def test_a_layer_for_another_processor_is_a_hint_until_it_is_enabled(folder, mon
 def test_an_enabled_layer_that_is_not_found_is_a_problem_with_those_that_are(folder, monkeypatch, no_pyopenxr):
     layer_manifest(explicit(folder) / "one.json", library(folder / "libone.so"))
     monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one,XR_APILAYER_TEST_two")
-    finding = problem_of(layers.check_enabled)
+    finding = problem_of(*enabled_layers.CHECKS)
     assert finding.id == "layers.not-found"
     assert "'XR_APILAYER_TEST_one,XR_APILAYER_TEST_two'" in finding.what
     assert "separated by ':', not by ','" in finding.what
@@ -606,8 +607,9 @@ def test_an_enabled_layer_that_is_not_found_is_a_problem_with_those_that_are(fol
 
 
 @pytest.fixture
-def twice(folder, no_pyopenxr):
-    """One layer in two folders; returns both of them."""
+def twice(folder, monkeypatch, no_pyopenxr):
+    """One layer, which is enabled, in two folders; returns both of them."""
+    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
     one = library(folder / "libone.so")
     return [layer_manifest(folder / name / "one.json", one).parent for name in ("first", "second")]
 
@@ -615,25 +617,32 @@ def twice(folder, no_pyopenxr):
 def test_a_layer_that_is_found_twice_is_told_with_both_manifests_and_a_way_to_one(monkeypatch, twice):
     first, second = twice
     monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
-    finding = findings(layers.check_found_twice)["layers.found-twice"]
-    assert finding.severity is Severity.HINT
+    finding = findings(repeated_layers.check_found_twice)["layers.found-twice"]
+    assert finding.severity is Severity.WARNING
     assert f"XR_APILAYER_TEST_one is found 2 times: {first / 'one.json'}, {second / 'one.json'}." in finding.what
     assert finding.remedy == f"export XR_API_LAYER_PATH={first}"
-    monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
-    assert findings(layers.check_found_twice)["layers.found-twice"].severity is Severity.WARNING
     monkeypatch.setenv("XR_API_LAYER_PATH", str(first))
-    assert findings(layers.check_found_twice) == {}
+    assert findings(repeated_layers.check_found_twice) == {}
+
+
+def test_a_layer_that_is_found_twice_and_not_enabled_is_nothing_to_tell(monkeypatch, twice):
+    monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
+    monkeypatch.delenv("XR_ENABLE_API_LAYERS")
+    assert findings(repeated_layers.check_found_twice) == {}
 
 
 def test_a_folder_that_is_named_twice_is_a_layer_found_twice(monkeypatch, twice):
     monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join([str(twice[0])] * 2))
-    assert findings(layers.check_found_twice)["layers.found-twice"].remedy == f"export XR_API_LAYER_PATH={twice[0]}"
+    assert (
+        findings(repeated_layers.check_found_twice)["layers.found-twice"].remedy
+        == f"export XR_API_LAYER_PATH={twice[0]}"
+    )
 
 
 def test_a_folder_with_another_layer_is_kept_and_the_manifest_named_instead(folder, monkeypatch, twice):
     layer_manifest(twice[1] / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
     monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
-    assert findings(layers.check_found_twice)["layers.found-twice"].remedy == (
+    assert findings(repeated_layers.check_found_twice)["layers.found-twice"].remedy == (
         f"Remove all of them but one, as {twice[1] / 'one.json'}."
     )
 
@@ -641,35 +650,36 @@ def test_a_folder_with_another_layer_is_kept_and_the_manifest_named_instead(fold
 def test_a_copy_of_pyopenxrs_layers_is_left_out_and_pyopenxrs_own_is_kept(folder, monkeypatch, twice):
     own, copy = twice
     monkeypatch.setattr(loader, "pyopenxr_layers", lambda: own)
-    assert findings(layers.check_found_twice) == {}  # without the variable, `import xr` hides what others see
+    assert findings(repeated_layers.check_found_twice) == {}  # without the variable, `import xr` hides what others see
     monkeypatch.setenv("XR_API_LAYER_PATH", str(copy))
-    assert findings(layers.check_found_twice)["layers.found-twice"].remedy == "unset XR_API_LAYER_PATH"
+    assert findings(repeated_layers.check_found_twice)["layers.found-twice"].remedy == "unset XR_API_LAYER_PATH"
     layer_manifest(copy / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
-    remedy = findings(layers.check_found_twice)["layers.found-twice"].remedy
+    remedy = findings(repeated_layers.check_found_twice)["layers.found-twice"].remedy
     assert remedy == f"Remove all of them but one, as {copy / 'one.json'}."
 
 
 def test_a_broken_manifest_beside_a_sound_one_is_passed_over_and_not_found_twice(folder, monkeypatch, twice):
     layer_manifest(twice[1] / "one.json", folder / "libgone.so")
     monkeypatch.setenv("XR_API_LAYER_PATH", os.pathsep.join(map(str, twice)))
-    assert findings(layers.check_found_twice) == {}
+    assert findings(repeated_layers.check_found_twice) == {}
 
 
 def test_of_an_implicit_and_an_explicit_layer_the_implicit_one_is_taken(folder, monkeypatch, twice):
     one = library(folder / "libimplicit.so")
     layer_manifest(implicit(folder) / "a.json", one, disable_environment="NO_A")
     monkeypatch.setenv("XR_API_LAYER_PATH", str(twice[0]))
-    finding = findings(layers.check_found_twice)["layers.found-twice"]
+    finding = findings(repeated_layers.check_found_twice)["layers.found-twice"]
     assert (finding.severity, finding.why) == (Severity.HINT, "The loader takes the implicit one, which is the first.")
+    assert finding.remedy == "Where the explicit one is to be used: export NO_A=1"
     monkeypatch.setenv("NO_A", "1")
-    assert findings(layers.check_found_twice) == {}
+    assert findings(repeated_layers.check_found_twice) == {}
 
 
 def test_a_layer_that_is_named_twice_is_a_warning_with_the_line_that_names_it_once(folder, monkeypatch, twice):
     layer_manifest(twice[0] / "two.json", library(folder / "libtwo.so"), "XR_APILAYER_TEST_two")
     monkeypatch.setenv("XR_API_LAYER_PATH", str(twice[0]))
     monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one:XR_APILAYER_TEST_two:XR_APILAYER_TEST_one")
-    (finding,) = list(layers.check_enabled())
+    (finding,) = all_of(*enabled_layers.CHECKS)
     assert (finding.id, finding.severity) == ("layers.named-twice", Severity.WARNING)
     assert "XR_ERROR_API_LAYER_NOT_PRESENT" in finding.why
     assert finding.remedy == "export XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one:XR_APILAYER_TEST_two"
@@ -680,11 +690,11 @@ def test_an_implicit_layer_that_is_named_too_is_a_warning_and_where_it_is_off_a_
 ):
     layer_manifest(implicit(folder) / "a.json", library(folder / "libone.so"), disable_environment="NO_A")
     monkeypatch.setenv("XR_ENABLE_API_LAYERS", "XR_APILAYER_TEST_one")
-    (finding,) = list(layers.check_enabled())
+    (finding,) = all_of(*enabled_layers.CHECKS)
     assert (finding.id, finding.severity) == ("layers.named-implicit", Severity.WARNING)
     assert finding.remedy == "unset XR_ENABLE_API_LAYERS"
     monkeypatch.setenv("NO_A", "1")
-    finding = problem_of(layers.check_enabled)  # for every loader
+    finding = problem_of(*enabled_layers.CHECKS)  # for every loader
     assert finding.id == "layers.named-implicit"
     assert "does not enable it (NO_A is set, which turns it off)" in finding.what
 
@@ -733,7 +743,7 @@ def test_a_layer_that_offers_it_and_is_not_enabled_is_a_hint_with_the_variables(
     monkeypatch.setattr(offer, "ask", lambda: offer.Answer(()))
     hint = findings(offer.check_offer)["offer.layer-not-enabled"]
     assert "XR_APILAYER_TEST_one" in hint.what
-    assert hint.remedy == f"export XR_API_LAYER_PATH={path.parent} XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one"
+    assert hint.remedy == f"export XR_API_LAYER_PATH={path.parent}; export XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one"
 
 
 def test_the_variables_that_enable_a_layer_keep_those_that_are_found_and_drop_the_others(
@@ -746,8 +756,9 @@ def test_the_variables_that_enable_a_layer_keep_those_that_are_found_and_drop_th
     remedy = findings(offer.check_offer)["offer.layer-not-enabled"].remedy
     assert remedy.split() == [
         "export",
-        f"XR_API_LAYER_PATH={path.parent}",
-        "XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_two:XR_APILAYER_TEST_one",
+        f"XR_API_LAYER_PATH={path.parent};",
+        "export",
+        "XR_ENABLE_API_LAYERS=XR_APILAYER_TEST_one:XR_APILAYER_TEST_two",
     ]
 
 
@@ -1010,7 +1021,7 @@ def ids_in_the_code():
     """Every id that a finding may have, those that are always fine left out."""
     folder = Path(doctor.__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
-    ids = set(re.findall(r'(?:problem|hint|warning|\))\(\s*f?"([a-z]+\.[a-z0-9-]+)"', text))
+    ids = set(re.findall(r'(?:problem|hint|warning|report|\))\(\s*f?"([a-z]+\.[a-z0-9-]+)"', text))
     kinds = set(re.findall(r'(?:Fault|Oddity)\(\s*"([a-z-]+)"', text))
     return ids | {f"runtime.{kind}" for kind in kinds}
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
+from openxr_agentic.doctor.findings import Finding, hint, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,8 @@ def check_elevation() -> Iterator[Finding]:
     reason = elevated()
     ignored = [name for name in SECURE_VARIABLES if os.environ.get(name)]
     if reason is not None and ignored:
-        yield problem(
+        # Where the system's configuration does not do, the checks of runtime and layers say so.
+        yield warning(
             "environment.elevated",
             f"OpenXR's loader ignores {' and '.join(ignored)} in this process: {reason}.",
             "The runtime and the API layers are then those of the system's configuration, whatever the variables say.",

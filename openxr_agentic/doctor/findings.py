@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -35,8 +36,8 @@ class Finding(NamedTuple):
         id: A fixed name: the section, a dot, and what was found, as ``"runtime.missing-library"``.
         severity: How much it matters.
         what: What was found, in one sentence or a few words.
-        why: Why it matters; empty where that is plain.
-        remedy: The command or step that mends it; empty where nothing needs mending.
+        why: Why it matters; empty only where all is well.
+        remedy: The command or step that mends it; empty only where all is well.
     """
 
     id: str
@@ -72,6 +73,11 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 
 
+def export(variable: str, value: str) -> str:
+    """Return the command by which a shell sets a variable, or unsets it where the value is empty."""
+    return f"export {variable}={shlex.quote(value)}" if value else f"unset {variable}"
+
+
 Check = Callable[[], "Iterator[Finding]"]
 
 
@@ -80,7 +86,7 @@ def ok(name: str, what: str, why: str = "") -> Finding:
     return Finding(name, Severity.OK, what, why)
 
 
-def hint(name: str, what: str, why: str = "", remedy: str = "") -> Finding:
+def hint(name: str, what: str, why: str, remedy: str) -> Finding:
     """Return a finding that may be of interest."""
     return Finding(name, Severity.HINT, what, why, remedy)
 
@@ -95,13 +101,12 @@ def problem(name: str, what: str, why: str, remedy: str) -> Finding:
     return Finding(name, Severity.PROBLEM, what, why, remedy)
 
 
-def run(check: Check) -> Iterator[Finding]:
-    """Run a check; a failure of its own becomes its last finding. Every text is bounded here."""
+def run(check: Check, section: str) -> Iterator[Finding]:
+    """Run a check of a section; a failure of its own becomes its last finding. Every text is bounded here."""
     try:
         for finding in check():
             yield finding.shortened()
     except Exception as error:  # noqa: BLE001 - the doctor looks at broken things, and must not be stopped by one
-        section = check.__module__.rpartition(".")[2].replace("openxr_", "")
         yield warning(
             f"{section}.check-failed",
             f"The check {check.__name__!r} could not be made: {type(error).__name__}: {error}",

@@ -35,7 +35,12 @@ def check_numbers() -> Iterator[Finding]:
         )
         return
     except AgenticError as error:
-        yield hint("numbers.not-known", f"The numbers in force are not known: {error}")
+        yield hint(
+            "numbers.not-known",
+            f"The numbers in force are not known: {error}",
+            "Some of them come from the native part.",
+            "See the installation above.",
+        )
         return
     yield from _header()
     for name, number in numbers.items():

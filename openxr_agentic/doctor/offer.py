@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from openxr_agentic.doctor import layers, manifests, runtime
+from openxr_agentic.doctor import enabled_layers, layers, manifests, runtime
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem
 from openxr_agentic.host.manifests import LAYER_NAME
 
@@ -246,11 +246,12 @@ def _not_offered(who: str, broken: list[layers.Layer]) -> Iterator[Finding]:
     for layer in layers.found():
         if NAME in layer.manifest.instance_extensions and not layer.enabled:
             fault = layer.manifest.fault
+            reason = f"its manifest {fault.text}" if fault else layer.why_not
+            because = f": {reason}" if reason else ""
             yield hint(
                 "offer.layer-not-enabled",
-                f"The {layer.kind} layer {layer.name} offers {NAME}, and is not enabled"
-                f"{f': its manifest {fault.text}' if fault else ''}.",
-                layer.why_not,
+                f"The {layer.kind} layer {layer.name} offers {NAME}, and is not enabled{because}.",
+                "Enabled, it lets agents call the tools of apps over the active runtime.",
                 fault.remedy if fault else _how_to_enable(layer),
             )
 
@@ -258,11 +259,7 @@ def _not_offered(who: str, broken: list[layers.Layer]) -> Iterator[Finding]:
 def _how_to_enable(layer: layers.Layer) -> str:
     if layer.implicit:
         return f"See enable_environment and disable_environment in {layer.manifest.path}."
-    # Those that are asked for already stay, but for those that are not found: they would stop every app.
-    wanted = [*(other for other in layers.found() if not other.implicit and other.enabled), layer]
-    names = os.pathsep.join(dict.fromkeys(other.name for other in wanted))
-    folders = os.pathsep.join(dict.fromkeys(str(other.manifest.path.parent) for other in wanted))
-    return f"export {layers.PATH_VARIABLE}={folders} {layers.ENABLE_VARIABLE}={names}"
+    return enabled_layers.how_to_enable(layer)
 
 
 CHECKS = (check_offer,)

@@ -95,7 +95,12 @@ def _ancestors() -> Iterator[int]:
 def check_channel_folder() -> Iterator[Finding]:
     """Look at the folder that control channels are in: apps open none in a folder that others could enter."""
     if sys.platform == "win32":
-        yield hint("serving.no-channel", "The control channel is not available on Windows yet.")
+        yield hint(
+            "serving.no-channel",
+            "The control channel is not available on Windows yet.",
+            "Agents reach an app on a host of this package through it.",
+            "Use Meta's host there, which serves its tools itself.",
+        )
         return
     folder = channel.socket_folder()
     if len(os.fsencode(folder)) + _LONGEST_SOCKET_NAME > _LONGEST_SOCKET_PATH:
