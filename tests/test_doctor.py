@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -426,6 +427,12 @@ def test_a_link_that_leads_nowhere_and_a_variable_that_replaces_the_system_are_s
     assert str(system) in found["runtime.replaced"].what
     assert "depends on the folder" in found["runtime.relative"].what
 
+
+def test_a_runtimes_path_is_quoted_in_the_line_that_names_it(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XR_RUNTIME_JSON", "sp ace/it's.json")
+    remedy = findings(runtime.check_choice)["runtime.relative"].remedy
+    assert shlex.split(remedy) == ["export", f"XR_RUNTIME_JSON={folder}/sp ace/it's.json"]
 
 
 def test_what_the_khronos_loader_takes_and_json_does_not_is_no_problem(folder, monkeypatch):

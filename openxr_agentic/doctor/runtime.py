@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from openxr_agentic import architecture, loader
 from openxr_agentic.doctor import manifests
 from openxr_agentic.doctor.environment import ONLY_SHELLS_EXPAND, elevated, loader_variable
-from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
+from openxr_agentic.doctor.findings import Finding, export, hint, ok, problem, warning
 from openxr_agentic.errors import AgenticError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def check_choice() -> Iterator[Finding]:
                 f"{VARIABLE} is {variable!r}, which depends on the folder that the app is started in."
                 f"{ONLY_SHELLS_EXPAND if variable.startswith('~') else ''}",
                 "Started elsewhere, the app finds no runtime.",
-                f"export {VARIABLE}={os.path.abspath(os.path.expanduser(variable))}",
+                export(VARIABLE, os.path.abspath(os.path.expanduser(variable))),
             )
         system = configured().path
         if system is not None and not _same(system, Path(variable)):
