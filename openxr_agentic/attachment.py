@@ -140,7 +140,7 @@ class Attachment:
         except AgenticError as error:
             if isinstance(error, RegistrationRefusedError):
                 self._doubted = error
-            self._refused[name] = str(error)
+            self._refused[name] = _in_brief(error)
             if not isinstance(error, RegistrationRefusedError) or self._told:
                 logger.warning("Tool %s is not offered to agents: %s", name, error)
         return True
@@ -201,7 +201,7 @@ class Attachment:
     def _give_up(self, error: AgenticError) -> None:
         """The host takes no tools: say so once, for all of them."""
         if self._reason is None:
-            self._reason = str(error)
+            self._reason = _in_brief(error)
             self._unsaid.append(f"No tool is offered to agents on this instance; the app goes on. {error}")
 
     def status(self) -> AttachmentStatus:
@@ -244,3 +244,7 @@ class Attachment:
     def __repr__(self) -> str:
         status = self.status()
         return f"<Attachment: {len(status.tools)} tools{'' if status.attached else f', not attached: {status.reason}'}>"
+
+
+def _in_brief(error: AgenticError) -> str:
+    return (isinstance(error, RegistrationRefusedError) and error.brief) or str(error)

@@ -162,7 +162,13 @@ def _rebuild_result_error(kind: type[ResultError], args: tuple[object, ...], fun
 
 
 class RegistrationRefusedError(ResultError):
-    """The host refused a registration with VALIDATION_FAILURE, and it is not certain why."""
+    """The host refused a registration with VALIDATION_FAILURE, and it is not certain why.
+
+    Attributes:
+        brief: The same in some words, for where the whole text was said already; empty: the text is short.
+    """
+
+    brief: str = ""
 
 
 class ToolNameTakenError(ResultError, KeyError):

@@ -321,9 +321,9 @@ class AgenticExtension:
                 return RegistrationRefusedError(function, result, f"Either: {limit} Or: {cause}")
             if key in table.registrations or self._registered_one or origins == {"header"}:
                 return ToolNameTakenError(function, result, f"{cause} Choose another name.")
-            return RegistrationRefusedError(
-                function, result, f"Either: {cause} Or: {_doubtful_numbers(numbers)} {_HOW_TO_TELL}"
-            )
+            refused = RegistrationRefusedError(function, result, f"Either: {cause} Or: {_doubtful_numbers(numbers)}")
+            refused.brief = f"{refused.name}: the name is taken, or the extension's numbers are wrong for this host."
+            return refused
         if result in (XR_ERROR_EXTENSION_NOT_PRESENT, XR_ERROR_FEATURE_UNSUPPORTED):
             said = f"{function} returned {result_name(result)}"
             return availability.not_enabled_error(self._look_up_address, self._handle, said)
@@ -427,21 +427,19 @@ def _warn(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=outside())
 
 
-_HOW_TO_TELL = (
-    "A tool without parameters and with another name tells the two apart. On this package's mock runtime, "
-    "OPENXR_AGENTIC_HOST_LOG=1 makes it say why."
-)
-
-
 def _doubtful_numbers(numbers: dict[str, header_numbers.Number]) -> str:
-    corrected = [name for name, number in numbers.items() if number.origin in ("environment", "override")]
-    how = f"override_numbers() or {header_numbers.NUMBERS_VARIABLE}"
+    corrected = [
+        f"{name} = {number.value}" for name, number in numbers.items() if number.origin in ("environment", "override")
+    ]
     if corrected:
-        return f"the extension's numbers are not those of this host. In force from {how} are: {', '.join(corrected)}."
+        how = f"override_numbers() or {header_numbers.NUMBERS_VARIABLE}"
+        cause = f"In force from {how} are: {', '.join(corrected)}."
+    else:
+        cause = "Meta has not published them, and this package assumes them."
     return (
-        "the extension's numbers, which Meta has not published and this package assumes, are not those of this host; "
-        f"set the right ones with {how}. `openxr-agentic doctor` reads them out of Meta's header (--header FILE), or "
-        "finds them by asking the host (--discover)."
+        f"the extension's numbers are not those of this host. {cause} The right ones are found by: "
+        "openxr-agentic doctor (--header FILE, or --discover). (On this package's mock runtime, "
+        "OPENXR_AGENTIC_HOST_LOG=1 makes it say why.)"
     )
 
 

@@ -193,7 +193,13 @@ def test_numbers_that_the_host_refuses_give_one_warning_for_all_tools(registry, 
     with pytest.warns(RuntimeWarning, match="No tool is offered.*numbers") as caught:
         attachment = registry.attach(instance, get_instance_proc_addr=runtime.get_instance_proc_addr)
     assert len(caught) == 1
-    assert not attachment.status().attached
+    assert "openxr-agentic doctor" in str(caught[0].message)
+    status = attachment.status()
+    assert not status.attached
+    # The warning says it once, in full.
+    assert {status.reason} == set(status.refused.values())
+    assert status.reason.startswith("XR_ERROR_VALIDATION_FAILURE: ")
+    assert len(status.reason) < 120
     attachment.detach()
 
 
