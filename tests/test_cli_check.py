@@ -16,6 +16,7 @@ pytest.importorskip("rich")
 
 from cli_harness import COMMAND, environment
 
+from openxr_agentic.cli import inspection
 from openxr_agentic.cli.inspection import split_spec
 
 if TYPE_CHECKING:
@@ -328,3 +329,19 @@ def test_the_example_apps_are_fine() -> None:
             [*COMMAND, "check", name], cwd=examples, capture_output=True, text=True, timeout=60, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_import_that_takes_long_is_told_with_where_an_apps_start_belongs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(inspection, "_PATIENCE_SECONDS", 0.0)
+    file = tmp_path / "patient.py"
+    wait = "import sys\nwhile '__main__' not in sys.stderr.getvalue():\n    pass\n"
+    file.write_text(f"{HEAD}{wait}{GOOD}", encoding="utf-8")
+    inspection.inspect_module(str(file), "openxr")
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_app_that_starts_when_it_is_imported_is_told_where_its_start_belongs(check):
+    code, _, stderr = check(f"{HEAD}agentic.enable_extension([], required=True)\n")
+    assert code == 1
+    assert "cannot import tools: No OpenXR runtime" in stderr
+    assert "An app's start belongs under if __name__ == '__main__'" in stderr

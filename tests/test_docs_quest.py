@@ -61,6 +61,8 @@ def test_the_first_app_of_the_page_is_served_and_called_as_the_page_says(folder)
     command = PAGES["quest.md"].partition("openxr-agentic call ")[2].partition("\n")[0].split()
 
     async def scenario():
+        code, stdout, stderr = await finished("check", str(file), env=env)  # it does not start the app
+        assert (code, "MyApp_greet(name: string)" in stdout) == (0, True), stderr
         async with started("run", "--", sys.executable, str(file), env=env) as process:
             assert "attached=True" in await line_with(process.stdout, "AttachmentStatus(")
             await line_with(process.stderr, "connected to")

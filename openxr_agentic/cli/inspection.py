@@ -8,11 +8,14 @@ import importlib.util
 import inspect
 import os
 import sys
+import threading
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openxr_agentic.errors import AgenticError
+from openxr_agentic.cli.console import stderr_console
+from openxr_agentic.errors import AgenticError, ExtensionNotAvailableError, RuntimeNotFoundError
 from openxr_agentic.registry import discovery
 from openxr_agentic.registry.advice import Advice, check
 from openxr_agentic.registry.registry import ToolRegistry
@@ -90,7 +93,8 @@ def inspect_module(spec: str, server_name: str) -> Inspected:
         ModuleError: It cannot be imported, or there is no such registry, or no tool at all.
     """
     name, attribute = split_spec(spec)
-    module = import_module(name)
+    with _telling_of_a_long_wait(name):
+        module = import_module(name)
     registries = _named(module, attribute, name) if attribute else _registries(module)
     offered: dict[str, Tool] = {}
     looked = Inspected(module.__name__, registries, {}, {}, [], [])
@@ -125,6 +129,22 @@ def _add(looked: Inspected, tool: Tool, note: str | None) -> None:
 
 
 # ---------------------------------------------------------------- importing
+
+_PATIENCE_SECONDS = 5.0
+_STARTS = "An app's start belongs under if __name__ == '__main__', where check leaves it alone"
+
+
+@contextmanager
+def _telling_of_a_long_wait(name: str) -> Iterator[None]:
+    """Say what is going on where an import takes long: a module that starts its app never ends."""
+    text = f"still importing {name} ... {_STARTS}."
+    timer = threading.Timer(_PATIENCE_SECONDS, stderr_console().print, [text], {"markup": False})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def split_spec(spec: str) -> tuple[str, str]:
@@ -161,7 +181,9 @@ def import_module(name: str) -> types.ModuleType:
             ) from error
         if isinstance(error, SystemExit):
             text += ": it ended the program when it was imported; let it do so under if __name__ == '__main__' only"
-        if _is_of_openxr(error):
+        if isinstance(error, (RuntimeNotFoundError, ExtensionNotAvailableError)):
+            text = f"{text.rstrip('.')}. {_STARTS}"
+        elif _is_of_openxr(error):
             text += "; what is wrong with OpenXR here is said by: openxr-agentic doctor"
         raise ModuleError(Fault(f"cannot import {name}", text, *place_of(error))) from error
 
