@@ -46,6 +46,8 @@ _CONSTANTS = {
     MAIN_THREAD_BIT: "OXA_MAIN_THREAD_BIT",
 }
 NAMES = tuple(_CONSTANTS)
+FAMILIES = ("XR_TYPE_", _TYPE_PREFIX)
+"""How the names begin whose numbers were given together, and differ: the structure types, and the parameter types."""
 
 _overrides: dict[str, int] = {}
 
@@ -176,7 +178,7 @@ def range_fault(name: str, value: object) -> str | None:
 
 def collisions(numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Yield pairs of names that must differ and do not, the later one first."""
-    for family in ("XR_TYPE_", _TYPE_PREFIX):
+    for family in FAMILIES:
         seen: dict[int, str] = {}
         for name, value in numbers.items():
             if name.startswith(family) and (other := seen.setdefault(value, name)) != name:

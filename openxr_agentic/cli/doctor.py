@@ -17,6 +17,7 @@ from openxr_agentic.cli.console import stderr_console, stdout_console
 from openxr_agentic.doctor.findings import Severity, shortened
 from openxr_agentic.errors import AgenticError
 from openxr_agentic.header_numbers import (
+    FAMILIES,
     NAMES,
     NUMBERS_VARIABLE,
     collisions,
@@ -25,7 +26,7 @@ from openxr_agentic.header_numbers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from openxr_agentic.doctor.findings import Finding
@@ -185,7 +186,8 @@ def _what_to_do(numbers: Mapping[str, int], in_force: Mapping[str, int]) -> str:
         for missing, other in (pair, pair[::-1])
         if missing not in numbers
     }
-    if not clashes:
+    mixed = {name: other for name, other in _mixed(numbers) if name not in clashes}
+    if not clashes and not mixed:
         left = "" if len(numbers) == len(NAMES) else " What is open stays as it is assumed."
         return f"Keep the line above: {keep}{left}"
     lines = [
@@ -193,16 +195,37 @@ def _what_to_do(numbers: Mapping[str, int], in_force: Mapping[str, int]) -> str:
         + (f"the number that was found for {other}." if other in numbers else f"assumed for {other} too.")
         for name, other in clashes.items()
     ]
-    names = " and ".join(clashes)
+    lines += [
+        f"  [yellow]mixed[/]  {name} was not found, and what is assumed for it, {together[name]}, hardly belongs to "
+        f"what was found for {other}: {numbers[other]} is not what was assumed."
+        for name, other in mixed.items()
+    ]
+    wanted = [*clashes, *mixed]
+    them = "it" if len(wanted) == 1 else "them"
+    result = "every attempt to register a tool would fail, since numbers clash."
+    if not clashes:
+        result = "a host that has the numbers that were found surely has others than are assumed, and refuses tools."
     return "\n".join(
         [
             *lines,
-            "Do not keep the line above as it is: every attempt to register a tool would fail, since numbers clash.",
-            f"Look for {names} in Meta's header (as NAME = NUMBER, or #define NAME NUMBER), or ask the host for "
-            "it with: openxr-agentic doctor --discover",
-            f'Add it to the line, as {{"{next(iter(clashes))}": NUMBER, ...}}, and keep that: {keep}',
+            f"Do not keep the line above as it is: {result}",
+            f"Look for {' and '.join(wanted)} in Meta's header (as NAME = NUMBER, or #define NAME NUMBER), or ask the "
+            f"host for {them} with: openxr-agentic doctor --discover",
+            f'Add {them} to the line, as {{"{wanted[0]}": NUMBER, ...}}, and keep that: {keep}',
         ]
     )
+
+
+def _mixed(numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield what was not found, with one of its family that was, and is another number than was assumed."""
+    assumed = _assumed()
+    for family in FAMILIES:
+        others = [
+            name for name in numbers if name.startswith(family) and name in assumed and assumed[name] != numbers[name]
+        ]
+        for name in NAMES:
+            if others and name.startswith(family) and name not in numbers:
+                yield name, others[0]
 
 
 def _assumed() -> dict[str, int]:

@@ -35,6 +35,14 @@ _MOST_DIGITS = 64
 _MOST_LIKE = 200
 _LIKENESS = 0.8
 _HIGHEST_SHIFT = 63
+_OPERATORS = (
+    "sizeof",
+    "alignof",
+    "_Alignof",
+    "decltype",
+    "typeof",
+    "defined",
+)  # they look like casts, as C++ writes them
 _NAME = r"[A-Za-z_]\w*"
 # Texts are kept whole, so that no comment begins inside one.
 _TEXT = r'"(?:\\.|[^"\\\n])*"'
@@ -93,7 +101,10 @@ def read_header(path: Path) -> Reading:
     path = Path(os.path.expanduser(path))
     if os.path.isdir(path):  # unlike its method, it does not raise where a folder may not be entered
         inside = (path / PLACE, path / PLACE.name)
-        path = next((place for place in inside if os.path.isfile(place)), path)
+        found = next((place for place in inside if os.path.lexists(place)), None)
+        if found is None:
+            raise HeaderError(f"The folder {path} holds no {PLACE.name} (looked for at {inside[0]} and {inside[1]}).")
+        path = found
     try:
         data = read_start(path, _MOST_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -291,7 +302,13 @@ def _evaluate(node: ast.expr, definitions: _Definitions, depth: int) -> int:
             return left << right if isinstance(node.op, ast.LShift) else left >> right
         if type(node.op) in _BINARY:
             return _BINARY[type(node.op)](left, right)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id not in _OPERATORS
+        and len(node.args) == 1
+        and not node.keywords
+    ):
         if node.func.id in definitions:
             raise _UnclearError(f"{node.func.id} is a macro with arguments")
         if node.func.id.isupper():
