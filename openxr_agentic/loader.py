@@ -231,20 +231,38 @@ def active_runtime() -> tuple[str, Path | None]:
     for path in configured_runtimes():
         if _is_file(path):
             return f"the system's configuration ({path})", path
-    return "XR_RUNTIME_JSON is not set, and the system has no active runtime", None
+    where = "" if home_is_known() else f" ({variable_state('HOME')}, so that no folder of this user's is looked at)"
+    return f"{variable_state('XR_RUNTIME_JSON')}, and the system has no active runtime{where}", None
+
+
+def variable_state(name: str) -> str:
+    """Say of an environment variable without a value whether it is empty, or not set."""
+    return f"{name} is {'empty' if name in os.environ else 'not set'}"
 
 
 def configured_runtimes(environment: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the files that the loader takes for the active runtime's manifest on Linux: the first that is there."""
-    # expanduser leaves the "~" where a user has no home, as in some containers.
-    folders = [environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")]
+    folders = [environment.get("XDG_CONFIG_HOME") or in_home(".config", environment)]
     folders += [entry for entry in (environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":") if entry]
     folders += SYSTEM_FOLDERS
     return [
         Path(folder, "openxr", "1", f"active_runtime{suffix}.json")
         for folder in folders
+        if folder
         for suffix in (f".{architecture.of_this_python()}", "")
     ]
+
+
+def in_home(folder: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return a folder in the user's home as the loader finds it, by HOME alone; empty: HOME is not set."""
+    home = environment.get("HOME")
+    return f"{home}/{folder}" if home else ""
+
+
+def home_is_known() -> bool:
+    """Tell whether the loader can look for a runtime in a folder of this user's; where it looks in none: True."""
+    looks = sys.platform not in ("win32", "darwin")
+    return not looks or bool(os.environ.get("XDG_CONFIG_HOME") or os.environ.get("HOME"))
 
 
 def _is_file(path: Path) -> bool:

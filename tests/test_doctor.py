@@ -324,7 +324,10 @@ def test_four_kinds_of_broken_runtime_manifests_are_four_different_findings(fold
     assert "chosen by XR_RUNTIME_JSON" in finding.what
     assert text in finding.what
     assert MOCK_COMMAND in finding.remedy
-    assert "unset XR_RUNTIME_JSON" in finding.remedy
+    assert "unset XR_RUNTIME_JSON" not in finding.remedy  # it would mend nothing
+    system = runtime_manifest(folder / "xdg_config_home" / "openxr" / "1" / "active_runtime.json", "libsystem.so")
+    (finding,) = list(runtime.check_runtime())
+    assert f"unset XR_RUNTIME_JSON, and the runtime is the system's ({system})" in finding.remedy
 
 
 def test_a_pipe_in_the_place_of_a_manifest_or_library_is_not_waited_for(folder, monkeypatch):

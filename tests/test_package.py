@@ -156,4 +156,5 @@ def test_no_foreign_function_is_called_undeclared():
         text = file.read_text(encoding="utf-8")
         for opened in re.findall(r"(?:CDLL|PyDLL|WinDLL|pythonapi)\b.*", text):
             found.setdefault(file.name, []).append(opened)
-    assert set(found) == {"control.py", "loader.py", "raw_instance.py", "native_process.py"}, found
+    # probe.py calls none: it only looks whether one is there.
+    assert set(found) == {"control.py", "loader.py", "raw_instance.py", "native_process.py", "probe.py"}, found

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import sysconfig
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from openxr_agentic import __version__, architecture
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
@@ -25,7 +29,6 @@ _EXTRAS = {
     "cli": (("click", "rich"), "the command line"),
 }
 _CHILD_SECONDS = 60.0
-_REINSTALL: Final = "python -m pip install --force-reinstall openxr-agentic"
 
 
 def check_python() -> Iterator[Finding]:
@@ -82,7 +85,7 @@ def _native_part() -> Iterator[Finding]:
             "installation.native-binding",
             str(error),
             "Without it no tool can be registered on an instance.",
-            _REINSTALL,
+            how_to_reinstall(),
         )
     else:
         path = Path(str(_binding.__file__))
@@ -97,7 +100,7 @@ def _native_part() -> Iterator[Finding]:
             "installation.mock-runtime",
             str(error),
             "Without it there is no runtime for tests, `run` and `demo`.",
-            _REINSTALL,
+            how_to_reinstall(),
         )
     try:
         yield ok("installation.api-layer", f"API layer: {host.layer_manifest_path()}")
@@ -106,7 +109,7 @@ def _native_part() -> Iterator[Finding]:
             "installation.api-layer",
             str(error),
             "Without it there is no host over other runtimes, for `run --layer`.",
-            _REINSTALL,
+            how_to_reinstall(),
         )
 
 
@@ -176,6 +179,36 @@ def is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # something took its place in sys.modules
         return False
+
+
+def how_to_reinstall(condition: str = "") -> str:
+    """Return how this package is built again: it is on no index, so from its sources.
+
+    Args:
+        condition: What must be so meanwhile, as ``"with the variable set"``.
+    """
+    folder = _editable_folder()
+    if folder is not None:
+        command = f"python -m pip install --force-reinstall --no-deps -e {shlex.quote(folder)}"
+        return f"{command} ({condition})" if condition else command
+    return (
+        f"Install the package again from its sources{f', {condition}' if condition else ''}: "
+        "python -m pip install --force-reinstall --no-deps . (in the source tree)"
+    )
+
+
+def _editable_folder() -> str | None:
+    """Return the source tree that this package is installed from as editable, or None."""
+    # All: a source tree may be found as another installation of it, which does not tell.
+    for found in metadata.distributions(name="openxr-agentic"):
+        try:
+            origin = json.loads(found.read_text("direct_url.json") or "{}")
+            folder = url2pathname(urlsplit(origin["url"]).path)
+            if origin["dir_info"].get("editable") and os.path.isdir(folder):
+                return folder
+        except (ValueError, KeyError, AttributeError, TypeError):  # noqa: PERF203 - each may be of another origin
+            continue
+    return None
 
 
 def _version(distribution: str) -> str | None:

@@ -83,7 +83,7 @@ def default_folders(kind: str) -> list[Path]:
     environment = {} if elevated() is not None else os.environ
     roots = [*(environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"), *loader.SYSTEM_FOLDERS]
     roots += (environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
-    roots.append(environment.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"))
+    roots.append(environment.get("XDG_DATA_HOME") or loader.in_home(".local/share", environment))
     return [Path(root, "openxr", "1", "api_layers", f"{kind}.d") for root in dict.fromkeys(roots) if root]
 
 

@@ -29,7 +29,7 @@ class Fault(NamedTuple):
 
     Attributes:
         kind: A fixed word: ``missing``, ``folder``, ``unreadable``, ``not-json``, ``incomplete``,
-            ``too-large``, ``missing-library``, ``architecture``.
+            ``too-large``, ``missing-library``, ``no-library``, ``architecture``.
         text: What is wrong, in words that go on from "The manifest ...".
         remedy: What mends it.
         harmful: Whether the loader would read without end, or more than a machine can hold.
@@ -235,6 +235,9 @@ def _library_fault(path: Path, kind: str, library: Path, named: str) -> Fault | 
             # A runtime is loaded by each question, a layer only with an instance; a pipe is waited for.
             harmful=kind == "runtime" and not os.path.isdir(library),
         )
+    if architecture.of_library(library) is None and os.access(library, os.R_OK):
+        text = f"names the library {library}, which is no shared library"
+        return Fault("no-library", text, f"Correct library_path in {path}, or install the library again.")
     wrong = architecture.mismatch(library)
     if wrong is not None:
         return Fault(

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from openxr_agentic import header_numbers
-from openxr_agentic.doctor import offer
+from openxr_agentic.doctor import installation, offer
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem
+from openxr_agentic.doctor.header import PLACE
 from openxr_agentic.errors import AgenticError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def check_numbers() -> Iterator[Finding]:
         yield hint(
             "numbers.assumed",
             f"{assumed} of {len(numbers)} numbers are assumed, since Meta has not published them.",
-            "This package's own hosts expect exactly these. Meta's may refuse them: registering a tool then fails with "
-            "XR_ERROR_VALIDATION_FAILURE.",
+            "The hosts built with this package expect exactly these. Others may refuse them: registering a tool then "
+            "fails with XR_ERROR_VALIDATION_FAILURE.",
             "With Meta's header: openxr-agentic doctor --header FILE. Without it, where a host refuses them: "
             "openxr-agentic doctor --discover",
         )
@@ -81,12 +82,22 @@ def _header() -> Iterator[Finding]:
 
     ours = bool(lib.OXA_HEADER_IS_OURS)
     yield ok("numbers.header", f"Built with {'this package' if ours else 'Meta'}'s own header of the extension.")
-    if ours and os.environ.get(_INCLUDE_VARIABLE):
+    given = os.environ.get(_INCLUDE_VARIABLE)
+    if ours and given:
+        folders = [entry for entry in given.split(os.pathsep) if entry]
+        gone = [entry for entry in folders if not os.path.isdir(entry)]
+        state = "is set"
+        if gone:
+            state = f"names {' and '.join(gone)}, which is no folder"
+        elif not any(os.path.isfile(os.path.join(entry, PLACE)) for entry in folders):
+            state = f"names {given}, which holds no header at {PLACE}"
+        usable = state == "is set"
+        correct = f"export {_INCLUDE_VARIABLE}=FOLDER, with the folder that holds {PLACE}; then: "
         yield hint(
             "numbers.include-dir",
-            f"{_INCLUDE_VARIABLE} is set, and the installed package was built without it.",
+            f"{_INCLUDE_VARIABLE} {state}, and the installed package was built without it.",
             "It has an effect only while the package is built.",
-            "python -m pip install --force-reinstall --no-binary openxr-agentic openxr-agentic",
+            f"{'' if usable else correct}{installation.how_to_reinstall('with the variable set')}",
         )
 
 

@@ -34,6 +34,8 @@ class Answer(NamedTuple):
         text: What went wrong, in words.
         output: The first lines that loader and runtime printed.
         remedy: What mends it, where that is known.
+        library: What is wrong with the runtime's library, and said in the text: ``"loading"``, or
+            ``"function"`` (it is no runtime); empty: nothing that is known.
     """
 
     extensions: tuple[str, ...] | None
@@ -41,6 +43,7 @@ class Answer(NamedTuple):
     text: str = ""
     output: str = ""
     remedy: str = ""
+    library: str = ""
 
 
 def ask(environment: Mapping[str, str] = os.environ) -> Answer:
@@ -75,7 +78,7 @@ def ask(environment: Mapping[str, str] = os.environ) -> Answer:
         return Answer(None, "crash", ended(done.returncode), output)
     said = json.loads(done.stdout)
     if "error" in said:
-        return Answer(None, said["error"], said["text"], output)
+        return Answer(None, said["error"], said["text"], output, library=said["library"])
     return Answer(tuple(said["extensions"]), output=output)
 
 
@@ -133,15 +136,7 @@ def _no_answer(answer: Answer, who: str) -> Iterator[Finding]:
             "Update or reinstall the runtime; XR_LOADER_DEBUG=all makes the loader say what it does.",
         )
     elif answer.error == "RuntimeNotFoundError":
-        choice = runtime.chosen()
-        # Where its manifest is at fault, that was said already, and better.
-        loadable = choice.path is not None and manifests.read(choice.path, "runtime").fault is None
-        yield problem(
-            "offer.no-runtime",
-            f"OpenXR's loader loads no runtime, so nobody offers {NAME}.{printed if loadable else ''}",
-            _WITHOUT_IT,
-            "Install what the runtime's library needs, or another runtime." if loadable else "See the active runtime.",
-        )
+        yield _no_runtime(answer, who, printed)
     else:
         yield problem(
             "offer.not-known",
@@ -149,6 +144,31 @@ def _no_answer(answer: Answer, who: str) -> Iterator[Finding]:
             _WITHOUT_IT,
             "Mend what is said above first.",
         )
+
+
+def _no_runtime(answer: Answer, who: str, printed: str) -> Finding:
+    choice = runtime.chosen()
+    if choice.path is None or manifests.read(choice.path, "runtime").fault is not None:  # said already, and better
+        return problem(
+            "offer.no-runtime",
+            f"OpenXR's loader loads no runtime, so nobody offers {NAME}.",
+            _WITHOUT_IT,
+            "See the active runtime.",
+        )
+    remedies = {
+        "loading": "Install what the library needs, or the runtime again; or choose another runtime.",
+        "function": f"Correct library_path in {choice.path}, or choose another runtime.",
+        "": "Update or reinstall the runtime, or choose another one; XR_LOADER_DEBUG=all makes the loader say why.",
+    }
+    nobody = f"so nobody offers {NAME}"
+    return problem(
+        "offer.no-runtime",
+        f"OpenXR's loader does not load {who}, {nobody}: {answer.text}."
+        if answer.library
+        else f"OpenXR's loader does not load {who}, {nobody}.{printed}",
+        _WITHOUT_IT,
+        remedies[answer.library],
+    )
 
 
 def _runtime_name() -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,7 +93,10 @@ def check_runtime() -> Iterator[Finding]:
     choice = chosen()
     if choice.path is None:
         yield problem(
-            "runtime.none", _none_text(choice), "xrCreateInstance answers that there is no runtime.", HOW_TO_GET_ONE
+            "runtime.none",
+            _none_text(choice),
+            "xrCreateInstance answers that there is no runtime.",
+            _with_a_home(HOW_TO_GET_ONE),
         )
         return
     manifest = manifests.read(choice.path, "runtime")
@@ -109,7 +113,7 @@ def check_runtime() -> Iterator[Finding]:
             f"runtime.{fault.kind}",
             f"The runtime's manifest {choice.path} ({choice.how}) {fault.text}.",
             "OpenXR's loader cannot load the runtime, and takes no other one instead.",
-            f"{fault.remedy} {_instead()}",
+            f"{_only_manifest_in(choice.path) or fault.remedy} {_instead()}",
         )
         return
     yield ok("runtime.active", _description(manifest, choice))
@@ -117,21 +121,47 @@ def check_runtime() -> Iterator[Finding]:
 
 def _none_text(choice: Choice) -> str:
     variable = os.environ.get(VARIABLE)
-    said = f"{VARIABLE} is ignored" if variable else f"{VARIABLE} is not set"
+    said = f"{VARIABLE} is ignored" if variable else loader.variable_state(VARIABLE)
     if sys.platform not in ("win32", "darwin"):
-        return f"No OpenXR runtime is active: {said}, and there is none of {', '.join(map(str, _linux_places()))}."
+        text = f"No OpenXR runtime is active: {said}, and there is none of {', '.join(map(str, _linux_places()))}."
+        if not _lacks_home():
+            return text
+        return (
+            f"{text} {loader.variable_state('HOME')}, and without it OpenXR's loader looks in no folder of this user's."
+        )
     return f"No OpenXR runtime is active: {said}, and {choice.how}."
 
 
+def _lacks_home() -> bool:
+    return elevated() is None and not loader.home_is_known()
+
+
+def _with_a_home(otherwise: str) -> str:
+    if not _lacks_home():
+        return otherwise
+    home = os.path.expanduser("~")  # from the password database
+    home = shlex.quote(home) if os.path.isabs(home) else "FOLDER"
+    return f"export HOME={home} (if this user's runtime is set in there). Otherwise: {otherwise}"
+
+
+def _only_manifest_in(folder: Path) -> str:
+    """Return the line that chooses the runtime whose manifest lies in a folder; empty: there is none, or several."""
+    try:
+        files = sorted(file for file in folder.iterdir() if file.name.endswith(".json"))
+    except (OSError, ValueError):  # it is no folder, or may not be read
+        return ""
+    found = [file for file in files if manifests.read(file, "runtime").body]
+    if len(found) != 1:
+        return ""
+    return f"export {VARIABLE}={shlex.quote(os.path.abspath(found[0]))} (the runtime's manifest in there)."
+
+
 def _instead() -> str:
-    if not loader_variable(VARIABLE):
-        return f"Or use the mock runtime: {HOW_TO_GET_ONE.rpartition(': ')[2]}"
-    system = configured().path
-    otherwise = f"the system's ({system})" if system is not None else "none, as the system has no active one"
-    return (
-        f"Or unset {VARIABLE}, and the runtime is {otherwise}; or use the mock runtime: "
-        f"{HOW_TO_GET_ONE.rpartition(': ')[2]}"
-    )
+    mock = f"use the mock runtime: {HOW_TO_GET_ONE.rpartition(': ')[2]}"
+    system = configured().path if loader_variable(VARIABLE) else None
+    if system is None:
+        return f"Or {mock}"
+    return f"Or unset {VARIABLE}, and the runtime is the system's ({system}); or {mock}"
 
 
 def _description(manifest: manifests.Manifest, choice: Choice) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
 from openxr_agentic.errors import ConfigurationError
 from openxr_agentic.host import channel
+from openxr_agentic.loader import variable_state
 from openxr_agentic.mcp.transports import ports
 
 if TYPE_CHECKING:
@@ -37,18 +38,24 @@ def check_port() -> Iterator[Finding]:
             f"export {ports.PORT_VARIABLE}={ports.DEFAULT_PORT} (for app, server and agent alike), or unset it.",
         )
         return
-    origin = f"from {ports.PORT_VARIABLE}" if value else f"the default; {ports.PORT_VARIABLE} is not set"
+    origin = f"from {ports.PORT_VARIABLE}" if value else f"the default; {variable_state(ports.PORT_VARIABLE)}"
     if port == 0:
         yield ok("serving.port", f"Port: any free one ({origin}).")
         return
     yield _use_of(port, origin)
     if value and port != ports.DEFAULT_PORT:
-        yield hint(
-            "serving.port-changed",
-            f"{ports.PORT_VARIABLE} changes the port from {ports.DEFAULT_PORT} to {port}.",
-            "The app and everything on the agent's side must agree on it.",
-            f"Start the agent's client with {ports.PORT_VARIABLE}={port} too, or give it the address with that port.",
+        changed = f"{ports.PORT_VARIABLE} changes the port from {ports.DEFAULT_PORT} to {port}."
+        must = "The app and everything on the agent's side must agree on it."
+        remedy = (
+            f"Start the agent's client with {ports.PORT_VARIABLE}={port} too, or give it the address with that port."
         )
+        holder = ports.port_holder(ports.DEFAULT_PORT)
+        if holder is not None and holder.is_ours:
+            changed += f" A server of this package runs on {ports.DEFAULT_PORT}: {holder}."
+            remedy = (
+                f"unset {ports.PORT_VARIABLE} reaches the server on {ports.DEFAULT_PORT}. For one on {port}: {remedy}"
+            )
+        yield hint("serving.port-changed", changed, must, remedy)
 
 
 def _use_of(port: int, origin: str) -> Finding:
@@ -59,7 +66,8 @@ def _use_of(port: int, origin: str) -> Finding:
         what = f"Port {port} ({origin}) is in use by {holder}." if holder else f"Port {port} ({origin}): {error}"
     else:
         return ok("serving.port", f"Port {port} ({origin}), free.")
-    another = f"To have another server, stop it, or choose another port with --port or {ports.PORT_VARIABLE}."
+    it = f"it (kill {holder.process})" if holder else "it"
+    another = f"To have another server, stop {it}, or choose another port with --port or {ports.PORT_VARIABLE}."
     is_ours = holder is not None and holder.is_ours
     if holder is not None and is_ours and holder.process in _ancestors():
         return ok("serving.port", f"{what} It is the server of the `openxr-agentic run` that started this.")
@@ -76,7 +84,7 @@ def _use_of(port: int, origin: str) -> Finding:
         what,
         f"{whose}: another server cannot start there, and an agent's client talks to whatever it is. That is right "
         f"only when it is {right}.",
-        f"Stop it, or choose another port with --port or {ports.PORT_VARIABLE}, for server and client alike.",
+        f"Stop {it}, or choose another port with --port or {ports.PORT_VARIABLE}, for server and client alike.",
     )
 
 
