@@ -61,6 +61,16 @@ def test_on_a_terminal_lines_are_broken_at_its_width_and_indented(folder, monkey
     assert all(len(line) <= 70 or " " not in line.strip() for line in lines[at : at + 4])
 
 
+def test_on_a_terminal_a_line_to_be_copied_is_not_broken(folder, mock, monkeypatch):
+    layers = folder / ("long name " * 20).strip()
+    layers.mkdir()
+    (layers / "a.json").write_text("{}")
+    monkeypatch.setenv("XR_API_LAYER_PATH", str(layers / "a.json"))
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert f"-> export XR_API_LAYER_PATH='{layers}'" in re.sub(r"\x1b\[[0-9;]*m", "", command().stdout)
+
+
 def test_json_is_one_object_with_every_finding(mock):
     done = command("--json")
     assert done.returncode == 0

@@ -100,8 +100,11 @@ def _show(finding: Finding) -> None:
     console.print(f"  [{style}]{word:<{_WIDTH}}[/]  {lines(finding.what).lstrip()}")
     if finding.why:
         console.print(f"[dim]{lines(finding.why)}[/]")
-    if finding.remedy:
-        console.print(lines(finding.remedy, f"{indent}-> "))
+    arrow = f"{indent}-> "
+    if finding.remedy.startswith(("export ", "unset ")):
+        console.print(escape(arrow + finding.remedy), soft_wrap=True)  # to be copied: a break would be part of a path
+    elif finding.remedy:
+        console.print(lines(finding.remedy, arrow))
 
 
 def _summary(counts: Mapping[str, int]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -140,8 +139,8 @@ def _with_a_home(otherwise: str) -> str:
     if not _lacks_home():
         return otherwise
     home = os.path.expanduser("~")  # from the password database
-    home = shlex.quote(home) if os.path.isabs(home) else "FOLDER"
-    return f"export HOME={home} (if this user's runtime is set in there). Otherwise: {otherwise}"
+    line = export("HOME", home) if os.path.isabs(home) else "export HOME=FOLDER"
+    return f"{line} (if this user's runtime is set in there). Otherwise: {otherwise}"
 
 
 def _only_manifest_in(folder: Path) -> str:
@@ -153,7 +152,7 @@ def _only_manifest_in(folder: Path) -> str:
     found = [file for file in files if manifests.read(file, "runtime").body]
     if len(found) != 1:
         return ""
-    return f"export {VARIABLE}={shlex.quote(os.path.abspath(found[0]))} (the runtime's manifest in there)."
+    return f"{export(VARIABLE, os.path.abspath(found[0]))} (the runtime's manifest in there)."
 
 
 def _instead() -> str:
@@ -191,7 +190,7 @@ def check_choice() -> Iterator[Finding]:
                 "runtime.replaced",
                 f"{VARIABLE} replaces the system's active runtime, {system}.",
                 "Only apps that are started with the variable use the runtime above.",
-                f"unset {VARIABLE} (to use the system's)",
+                export(VARIABLE, ""),
             )
     if sys.platform not in ("win32", "darwin"):
         for path in _linux_places():
