@@ -14,7 +14,7 @@ import pytest
 
 from openxr_agentic import loader
 from openxr_agentic.doctor.findings import Severity
-from openxr_agentic.host import manifests
+from openxr_agentic.host import manifests, variables
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = Path("meta_openxr_preview", "metax1_agentic_external_tool.h")
@@ -42,7 +42,8 @@ def isolate(monkeypatch, folder):
         place = folder / name.lower()
         place.mkdir()
         monkeypatch.setenv(name, str(place))
-    monkeypatch.setattr(loader, "SYSTEM_FOLDERS", (str(folder / "etc"),))
+    for module in (loader, variables):
+        monkeypatch.setattr(module, "SYSTEM_FOLDERS", (str(folder / "etc"),))
     return folder
 
 

@@ -11,6 +11,7 @@ from openxr_agentic import loader
 from openxr_agentic.doctor import manifests
 from openxr_agentic.doctor.environment import elevated, loader_variable
 from openxr_agentic.doctor.findings import Finding, hint, ok, problem, warning
+from openxr_agentic.host import variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,13 +79,8 @@ def default_folders(kind: str) -> list[Path]:
 
     On Windows, where the registry names the files themselves, there is none.
     """
-    if sys.platform == "win32":
-        return []
     environment = {} if elevated() is not None else os.environ
-    roots = [*(environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"), *loader.SYSTEM_FOLDERS]
-    roots += (environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
-    roots.append(environment.get("XDG_DATA_HOME") or loader.in_home(".local/share", environment))
-    return [Path(root, "openxr", "1", "api_layers", f"{kind}.d") for root in dict.fromkeys(roots) if root]
+    return [Path(folder) for folder in variables.default_folders(kind, environment)]
 
 
 def _manifests(kind: str, override: str) -> Iterator[Path]:

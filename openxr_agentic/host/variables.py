@@ -18,6 +18,9 @@ LAYER_PATH: Final = "XR_API_LAYER_PATH"
 ENABLED_LAYERS: Final = "XR_ENABLE_API_LAYERS"
 """Names of explicit layers that every app gets."""
 
+SYSTEM_FOLDERS: Final = ("/usr/local/etc", "/etc")
+"""Folders that are compiled into the Khronos loader; the app's side has them too, for runtimes."""
+
 
 def with_layer(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the values with which an app gets this package's API layer, above those that it gets anyway.
@@ -32,7 +35,9 @@ def with_layer(environment: Mapping[str, str]) -> dict[str, str]:
     Raises:
         NativeBuildMissingError: The layer was not built.
     """
-    folders = _entries(environment, LAYER_PATH) or _default_folders(environment)
+    folders = _entries(environment, LAYER_PATH)
+    if not folders:
+        folders = [folder for folder in default_folders("explicit", environment) if os.path.isdir(folder)]
     names = [LAYER_NAME, *_entries(environment, ENABLED_LAYERS)]
     return {
         LAYER_PATH: os.pathsep.join(_distinct([str(layer_manifest_path().parent), *folders])),
@@ -58,17 +63,23 @@ def _distinct(folders: list[str]) -> list[str]:
     return list(found.values())
 
 
-def _default_folders(environment: Mapping[str, str]) -> list[str]:
-    """Where the loader looks for explicit layers on Linux; on Windows the registry says so, and no variable can."""
+def default_folders(kind: str, environment: Mapping[str, str]) -> list[str]:
+    """Return where the loader looks for the manifests of layers, in its order, where no variable names folders.
+
+    Args:
+        kind: ``explicit`` or ``implicit``.
+        environment: The app's environment.
+
+    Returns:
+        Folders, whether or not they exist; none on Windows, where the registry names the files themselves.
+    """
     if sys.platform == "win32":
         return []
-    home = environment.get("HOME", "")
+    home = environment.get("HOME", "")  # it alone: the loader asks no password database
     bases = [
         *(environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":"),
-        "/usr/local/etc",
-        "/etc",
+        *SYSTEM_FOLDERS,
         *(environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":"),
         environment.get("XDG_DATA_HOME") or (f"{home}/.local/share" if home else ""),
     ]
-    folders = [str(Path(base, "openxr", "1", "api_layers", "explicit.d")) for base in bases if base]
-    return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
+    return [str(Path(base, "openxr", "1", "api_layers", f"{kind}.d")) for base in dict.fromkeys(bases) if base]
