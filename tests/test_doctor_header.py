@@ -225,7 +225,7 @@ def test_two_values_for_one_name_are_a_disagreement_and_none_is_chosen():
         ("ELSEWHERE + 1", "ELSEWHERE is defined elsewhere"),
         ("XR_BIT(3)", "XR_BIT is defined elsewhere"),
         (PARAMETER_STRUCTURE, "leads to itself"),
-        ("__COUNTER__[0]", "no expression that this reader knows"),
+        ("__COUNTER__[0]", "__COUNTER__ is defined elsewhere"),
         ('"text"', "no expression that this reader knows"),
         ("1.5", "no expression that this reader knows"),
         ("1 << 9999999999", "no expression that this reader knows"),
@@ -233,12 +233,115 @@ def test_two_values_for_one_name_are_a_disagreement_and_none_is_chosen():
         ("sizeof(int)", "no expression that this reader knows"),
         ("sizeof(int) ? 1 : 2", "no expression that this reader knows"),
         ("(" * 5000 + "1", "no expression that this reader knows"),
+        # What looks like a cast, or like a cast as C++ writes it, and is none.
+        ("((XR_META_PREVIEW_BASE) + 0)", "XR_META_PREVIEW_BASE is defined elsewhere"),
+        ("(XR_META_PREVIEW_BASE) - 1", "XR_META_PREVIEW_BASE is defined elsewhere"),
+        ("(make_type)(1)", "make_type is defined elsewhere"),
+        ("make_type(1)", "make_type is defined elsewhere"),
+        ("static_cast<make_type>(1)", "no expression that this reader knows"),
+        ("alignof(7)", "no expression that this reader knows"),
+        ("(int)sizeof(5)", "no expression that this reader knows"),
+        ("(uint8_t)257", "a cast changes 257"),
+        ("uint8_t(257) + 1", "a cast changes 257"),
+        ("--1", "no expression that this reader knows"),
     ],
 )
 def test_what_cannot_be_read_is_said_and_not_guessed(expression, reason):
     reading = read(f"#define {PARAMETER_STRUCTURE} {expression}\n")
     assert PARAMETER_STRUCTURE not in reading.numbers
     assert reason in reading.unclear[PARAMETER_STRUCTURE]
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        "(int)",
+        "(unsigned long int)",
+        "(const uint16_t)",
+        "std::uint32_t",
+        "static_cast<std::size_t>",
+        "(XrUnheardOf)",
+        "(enum Named)",
+        "Named",
+        "(Alias)",
+        "(AliasOfAlias)",
+        "(Small)",
+    ],
+)
+def test_casts_to_types_that_are_known_are_read(cast):
+    types = "typedef enum Named { A } Alias; typedef Alias AliasOfAlias; enum class Small : uint8_t { B };"
+    assert value(f"{types}\n#define {PARAMETER_STRUCTURE} {cast}(200) + 1\n") == 201
+    assert value(f"{types}\n#define {PARAMETER_STRUCTURE} ({cast}(3) << 2 | 1)\n") == 13
+
+
+def test_a_cast_to_a_small_type_of_the_file_is_none_of_a_large_number():
+    types = "typedef uint8_t Byte; enum class Small : Byte { B };"
+    assert value(f"{types}\n#define {PARAMETER_STRUCTURE} (Small)256\n") is None
+
+
+def test_an_alias_of_a_macro_of_several_terms_is_open_too():
+    text = f"#define P 1000990000 + 1\n#define Q P\n#define {PARAMETER_STRUCTURE} Q * 2\n"
+    assert "brackets" in read(text).unclear[PARAMETER_STRUCTURE]
+
+
+def test_any_number_of_members_may_follow_one_with_a_value():
+    before = ", ".join(f"A{number}" for number in range(5000))
+    assert value(f"enum E {{ {before}, {PARAMETER_STRUCTURE} }};") == 5000
+    assert value(f"enum E {{ A = 7, {before}, {PARAMETER_STRUCTURE} }};") == 5008
+
+
+@pytest.mark.parametrize(
+    ("body", "numbers"),
+    [
+        ("A,\n#ifdef NEW\nOTHER,\n#endif\nB, C = 7, D", (0, None, 7, 8)),
+        ("A,\n#ifdef NEW\nB,\n#else\nC,\n#endif\nD", (0, 1, None, None)),
+        ("A\n#ifdef NEW\n, OTHER\n#endif\n, B, C = 7", (0, None, 7, None)),
+        ("A,\n# if NEW\nOTHER = 4,\n# endif\nB = 5, C, D = 7", (0, 5, 6, 7)),
+        ("A = 1,\n#if NEW\nB = 5,\n#elif OLD\nB = 6,\n#endif\nC = 7, D", (1, "several", 7, 8)),
+        ("A = 1,\n#if NEW\nB = 5, C\n#endif\n", (1, 5, 6, None)),
+        ("A\n#if NEW\n= 5\n#endif\n, B, C = 7", (None, None, 7, None)),
+        ("A = 1\n#if NEW\n+ 5\n#endif\n, B, C = 7", (None, None, 7, None)),
+        ("A,\n#define OTHER 1\n#pragma once\nB", (0, 1, None, None)),
+    ],
+)
+def test_a_member_that_depends_on_a_condition_is_left_open(body, numbers):
+    names = [f"{PREFIX}PARAMETER_TYPE_{kind}_METAX1" for kind in KINDS[:4]]
+    for short, name in zip("ABCD", names, strict=True):
+        body = re.sub(rf"\b{short}\b", name, body)
+    reading = read(f"enum E {{\n{body}\n}};")
+    assert reading.numbers == {
+        name: number for name, number in zip(names, numbers, strict=True) if isinstance(number, int)
+    }
+    several = {name: (5, 6) for name, number in zip(names, numbers, strict=True) if number == "several"}
+    assert reading.disagreeing == several
+    left_open = [name for name in names if name in body and name not in several and name not in reading.numbers]
+    assert all("depends on a condition in the header" in reading.unclear[name] for name in left_open)
+
+
+def test_a_constant_of_which_a_part_depends_on_a_condition_is_not_taken():
+    text = f"static const int\n#ifdef NEW\n{PARAMETER_STRUCTURE} = 5;\n#else\n{PARAMETER_STRUCTURE} = 6;\n#endif\n"
+    assert value(text) is None
+    text = f"#ifdef NEW\nstatic const int {PARAMETER_STRUCTURE} = 5;\n#endif\n"
+    assert value(text) == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#define Q '\"' /* a \" comment\n#define {} 7\n*/\n",
+        'const char *TEXT = "a; const int {} = 4; enum E {{ {} = 4 }};";',
+        '#define T "\'" /*\n#define {} 7 */\n',
+        "const char Q = '\\''; /* '\nconst int {} = 4; */",
+        "/* never closed\n#define {} 7\n",
+    ],
+)
+def test_a_text_may_hold_anything_and_defines_nothing(text):
+    assert read(text.replace("{}", PARAMETER_STRUCTURE)).missing == NAMES
+
+
+def test_an_apostrophe_in_a_number_begins_no_text():
+    assert value(f"#define LONG 1'000 /*\n*/\n#define {PARAMETER_STRUCTURE} 7\n") == 7
+    assert value(f"#error don't\n#define {PARAMETER_STRUCTURE} 7\n") == 7
 
 
 def test_a_number_that_is_clear_in_one_place_and_not_in_another_is_not_taken():
@@ -309,8 +412,14 @@ def test_a_macro_is_text_and_not_a_value():
         "[[a" * 60_000,
         '__attribute__((a("' * 60_000,
         "".join(f"#define XR_AGENTIC_EXTERNAL_TOOL_{n} 1\n" for n in range(20_000)),
+        '"a\\' * 300_000 + "\n",
+        "/*a" * 300_000,
+        "#define A x" + " " * 1_000_000 + "x",
     ],
-    ids=["doubling", "squaring", "const", "enum", "values", "brackets", "attributes", "names"],
+    ids=[
+        *("doubling", "squaring", "const", "enum", "values", "brackets", "attributes", "names"),
+        *("texts", "comments", "spaces"),
+    ],
 )
 def test_no_header_takes_more_than_its_length_is_worth(text):
     assert read(text).numbers == {}

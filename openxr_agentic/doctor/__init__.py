@@ -13,7 +13,7 @@ enabled_layers  XR_ENABLE_API_LAYERS
 offer           who offers the extension, asked in a child process (`probe`)
 numbers         the extension's numbers in force
 serving         the port, the control channel, running apps
-header          the numbers, read from Meta's header as text
+header          the numbers, read from Meta's header as text (`expressions`)
 discovery       the numbers, found by asking a host (`trial`, `witness`)
 
 Nothing here may fail because something is broken: that is what it is for. So each
