@@ -239,6 +239,13 @@ def test_arguments_that_are_no_json_object_are_refused_with_the_reason(given: st
         read_arguments(given)
 
 
+def test_arguments_from_a_closed_standard_input_are_refused() -> None:
+    line = f"{shlex.join([*COMMAND, 'call', 'Tool', '--arguments', '-', '--url', 'http://127.0.0.1:9/mcp'])} <&-"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Cannot read standard input: it is closed.\n"
+
+
 # ---------------------------------------------------------------- the whole way
 
 

@@ -3,9 +3,13 @@
 import json
 import os
 import re
+import shlex
+import signal
 import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import doctor_harness
 import pytest
@@ -165,6 +169,62 @@ def test_discovery_says_what_it_will_do_and_does_nothing_unasked(mock):
     assert "--yes" in done.stderr
 
 
+def test_discovery_without_a_standard_input_is_wrong_usage(mock):
+    line = f"{shlex.join([*COMMAND, 'doctor', '--discover'])} <&-"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("Error: To go on without being asked, give --yes.\n")
+
+
+def gone(pid):
+    """Whether a process is no more, or waits for its parent only to be told."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("where", "code"),
+    [
+        ((), "int xrNegotiateLoaderRuntimeInterface(void) { hang(); }"),
+        (("--discover", "--yes"), "int xrNegotiateLoaderRuntimeInterface(void) { hang(); }"),
+        ((), "__attribute__((constructor)) void constructor(void) { hang(); }"),
+    ],
+    ids=["probe", "trial", "constructor"],
+)
+def test_a_runtime_that_hangs_does_not_outlive_the_doctor(folder, monkeypatch, where, code, number):
+    fifo = folder / "pid"
+    os.mkfifo(fifo)
+    hang = f"""\
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static int hang(void) {{
+    int fifo = open("{fifo}", O_WRONLY);
+    dprintf(fifo, "%d", (int)getpid());
+    close(fifo);
+    for (;;) pause();
+}}
+"""
+    monkeypatch.setenv("XR_RUNTIME_JSON", str(doctor_harness.compiled_runtime(folder, hang + code)))
+    with subprocess.Popen(
+        [*COMMAND, "doctor", *where], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as doctor:
+        pid = int(fifo.read_text())  # which the runtime writes when it hangs
+        doctor.send_signal(number)
+        doctor.wait()
+    deadline = time.monotonic() + 30
+    while not gone(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    outlived = not gone(pid)
+    if outlived:
+        os.kill(pid, signal.SIGKILL)
+    assert not outlived
+
+
 def test_discovery_prints_the_settings_of_a_host_with_secret_numbers(monkeypatch):
     monkeypatch.setenv("XR_RUNTIME_JSON", str(secret_runtime()))
     done = command("--discover", "--yes")
@@ -205,3 +265,9 @@ def test_options_that_do_not_go_together_are_refused(arguments):
     done = command(*arguments)
     assert done.returncode == 2
     assert "Usage:" in done.stderr
+
+
+def test_an_empty_path_of_a_header_is_wrong_usage():
+    done = command("--header", "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("Error: --header is empty: give the path of Meta's header.\n")

@@ -8,10 +8,12 @@ import doctor_harness
 import pytest
 from agent_harness import run, serving
 from doctor_harness import PREFIX, SECRET, secret_runtime
+from old_server import OldServer, tool
 
 from openxr_agentic import header_numbers, host
 from openxr_agentic.doctor import discovery, trial_host
 from openxr_agentic.doctor.discovery import ABSURD, KINDS, Attempt, DiscoveryError, discover
+from openxr_agentic.doctor.witness import mcp_witness
 from openxr_agentic.header_numbers import (
     MAIN_THREAD_BIT,
     PARAMETER_STRUCTURE,
@@ -219,6 +221,47 @@ def test_the_numbers_are_found_over_an_mcp_server_as_well(secret, monkeypatch, t
     found = run(scenario())
     assert found.numbers == SECRET
     assert "agents see" in found.how[parameter_type_number("NUMBER")]
+
+
+@pytest.mark.parametrize("properties", [{"p": True}, {"p": {}}, {}, None, {"p": {"type": ["string"]}}])
+def test_a_schema_that_says_nothing_of_the_first_parameter_is_passed_over(properties):
+    odd = {"name": "odd", "inputSchema": {"type": "object", "properties": properties}}
+
+    async def scenario():
+        server = OldServer([odd, tool("other", {"p": {"type": "array"}})])
+        async with server.running() as place, mcp_witness(f"{place}/sse") as witness:
+            return await witness.tools()
+
+    shown = run(scenario())
+    assert shown["odd"] in ("", "['string']")
+    assert shown["other"] == "array"
+
+
+@pytest.mark.parametrize("method", ["tools/list", "tools/call"])
+@pytest.mark.parametrize("result", [{"content": 3, "tools": 3}, {"tools": [tool("odd", [1, 2])]}])
+def test_an_odd_answer_of_the_mcp_server_ends_the_search_in_one_line(method, result):
+    server = OldServer()
+    reply = server._reply
+    server._reply = lambda message: {"result": result} if message["method"] == method else reply(message)
+
+    async def scenario():
+        async with server.running() as place, mcp_witness(f"{place}/sse") as witness:
+            await (witness.tools() if method == "tools/list" else witness.call("tool"))
+
+    with pytest.raises(
+        DiscoveryError, match=r"The MCP server at http://127.0.0.1:\d+/sse gives odd answers: ."
+    ) as error:
+        run(scenario())
+    assert "\n" not in str(error.value)
+
+
+def test_an_error_of_the_search_itself_comes_through_the_client_as_it_is():
+    async def scenario():
+        async with OldServer().running() as server, mcp_witness(f"{server}/sse"):
+            raise DiscoveryError("the host is closed")
+
+    with pytest.raises(DiscoveryError, match="^the host is closed$"):
+        run(scenario())
 
 
 def test_after_the_first_tool_that_is_accepted_no_more_are_registered(secret):

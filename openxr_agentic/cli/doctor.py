@@ -142,7 +142,7 @@ def discover(url: str | None, *, confirmed: bool) -> int:
 
     click.echo(DISCOVERY, err=True)
     if not confirmed:
-        if not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             raise click.UsageError("To go on without being asked, give --yes.")
         click.confirm("Go on?", abort=True, err=True)
     # They would log, with tracebacks, what is told here in one line.

@@ -170,7 +170,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
 @click.option(
     "--header",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     metavar="FILE",
     help="Instead: read the extension's numbers out of Meta's header, and print the settings to keep.",
 )
@@ -180,7 +180,7 @@ def demo(ctx: click.Context, keep_serving: bool, port: str | None, as_json: bool
 )
 @click.option("--yes", is_flag=True, help="With --discover: do not ask first.")
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool, header: Path | None, discover: bool, url: str | None, yes: bool) -> None:
+def doctor(ctx: click.Context, as_json: bool, header: str | None, discover: bool, url: str | None, yes: bool) -> None:
     """Say what is wrong between an app and an agent, and what mends it.
 
     Examines Python and this package, OpenXR's loader, runtime and API layers,
@@ -192,10 +192,12 @@ def doctor(ctx: click.Context, as_json: bool, header: Path | None, discover: boo
         raise click.UsageError("--json, --header and --discover cannot be given together.")
     if not discover and (url is not None or yes):
         raise click.UsageError("--url and --yes go with --discover.")
+    if header == "":  # as a variable that is not set; as a path, it would be this folder
+        raise click.UsageError("--header is empty: give the path of Meta's header.")
     from openxr_agentic.cli import doctor as printer
 
     if header is not None:
-        ctx.exit(printer.show_header(header))
+        ctx.exit(printer.show_header(Path(header)))
     if discover:
         ctx.exit(printer.discover(url, confirmed=yes))
     ctx.exit(printer.examine(as_json=as_json))

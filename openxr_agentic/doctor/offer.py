@@ -59,6 +59,8 @@ def ask(environment: Mapping[str, str] = os.environ) -> Answer:
         file, fault = unsafe
         return Answer(None, "unsafe", f"{file} {fault.text}", remedy=fault.remedy)
     path = os.pathsep.join(entry for entry in sys.path if entry)
+    # The child ends when nobody holds the other end any more, and so with this process.
+    its_stdin, held = os.pipe()
     try:
         done = subprocess.run(
             [sys.executable, "-m", "openxr_agentic.doctor.probe"],
@@ -66,13 +68,16 @@ def ask(environment: Mapping[str, str] = os.environ) -> Answer:
             text=True,
             encoding="utf-8",
             errors="replace",
-            stdin=subprocess.DEVNULL,
+            stdin=its_stdin,
             timeout=_CHILD_SECONDS,
             check=False,
             env={**environment, "PYTHONPATH": path},
         )
     except subprocess.TimeoutExpired:
         return Answer(None, "timeout", f"it did not answer within {_CHILD_SECONDS:.0f} s")
+    finally:
+        os.close(its_stdin)
+        os.close(held)
     output = " / ".join(done.stderr.strip().splitlines()[:_MOST_LINES])
     if done.returncode != 0 or not done.stdout:
         return Answer(None, "crash", ended(done.returncode), output)

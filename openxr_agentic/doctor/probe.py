@@ -3,13 +3,14 @@
 Asking loads the runtime, whose code may crash: hence a process of its own. Prints one
 JSON object: ``{"extensions": [...]}``, or ``{"error": ..., "text": ..., "library": ...}``
 with the name of one of this package's exceptions, and with what is wrong with the
-runtime's library: ``"loading"``, ``"function"`` or nothing that is known.
+runtime's library: ``"loading"``, ``"function"`` or nothing that is known. It ends with its stdin.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 
 _NEGOTIATE = "xrNegotiateLoaderRuntimeInterface"
 
@@ -40,6 +41,8 @@ def main() -> None:
     # A runtime may print on stdout too.
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    # A runtime that hangs must not outlive who asked.
+    threading.Thread(target=_end_with_stdin, daemon=True).start()
     from openxr_agentic import loader
     from openxr_agentic.errors import AgenticError, RuntimeNotFoundError
 
@@ -52,6 +55,12 @@ def main() -> None:
     answer.flush()
     # Not sys.exit: what a runtime does in its own exit handlers is of no interest.
     os._exit(0)
+
+
+def _end_with_stdin() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)
 
 
 if __name__ == "__main__":

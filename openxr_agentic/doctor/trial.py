@@ -120,23 +120,21 @@ def main() -> None:
         answers.write(json.dumps(said) + "\n")
         answers.flush()
 
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    # From the beginning: a runtime that hangs must not outlive who asked.
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
         trial = _Trial()
     except AgenticError as error:
         answer({"error": str(error)})
         os._exit(0)
     answer({"ready": True})
-    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(requests,), daemon=True).start()
     while True:
         try:
             line = requests.get(timeout=_POLL_SECONDS)
         except queue.Empty:
             trial.pump()
             continue
-        if not line:
-            # What is registered may be called while Python ends; a process that is gone is not.
-            os._exit(0)
         request = json.loads(line)
         answer({"results": trial.attempt(request["attempts"], until_accepted=request["until_accepted"])})
 
@@ -144,7 +142,8 @@ def main() -> None:
 def _read(requests: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         requests.put(line)
-    requests.put("")
+    # At once: the main thread may hang, and what is registered may be called while Python ends.
+    os._exit(0)
 
 
 if __name__ == "__main__":

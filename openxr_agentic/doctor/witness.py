@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openxr_agentic.doctor.discovery import KINDS, DiscoveryError
 from openxr_agentic.doctor.findings import clipped
+from openxr_agentic.errors import AgenticError
 from openxr_agentic.host.channel import CallStatus, ChannelClient, find_apps
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ class McpWitness:
         while True:
             listed = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
             for tool in listed.tools:
-                schemas = list((tool.input_schema.get("properties") or {}).values())
-                found[tool.name] = str(schemas[0].get("type", "")) if schemas else ""
+                found[tool.name] = _first_type(tool.input_schema.get("properties"))
             cursor = listed.next_cursor
             if cursor is None:
                 return found
@@ -95,7 +95,8 @@ async def mcp_witness(url: str) -> AsyncIterator[McpWitness]:
     """Connect to an MCP server.
 
     Raises:
-        DiscoveryError: There is none at that address, or `mcp` is not installed.
+        DiscoveryError: There is none at that address, or `mcp` is not installed. In the block: what it
+            answers is against the protocol, or it answers no more.
     """
     try:
         from mcp import Client
@@ -103,15 +104,28 @@ async def mcp_witness(url: str) -> AsyncIterator[McpWitness]:
     except ImportError as error:
         raise DiscoveryError(f"--url needs the package mcp: pip install 'openxr-agentic[mcp]' ({error})") from error
     server = sse_client(url) if url.rstrip("/").endswith("/sse") else url
-    async with AsyncExitStack() as stack:
-        try:
-            client = await stack.enter_async_context(Client(server, read_timeout_seconds=ANSWER_SECONDS))
-        except Exception as error:
-            raise DiscoveryError(f"No MCP server answers at {url}: {_cause(error)}") from error
-        yield McpWitness(client)
+    connected = False
+    try:
+        async with Client(server, read_timeout_seconds=ANSWER_SECONDS) as client:
+            connected = True
+            yield McpWitness(client)
+    except Exception as error:
+        # The client wraps what was raised in the block, too, in groups of its tasks.
+        cause = _innermost(error)
+        if isinstance(cause, AgenticError):
+            raise cause from None
+        what = f"The MCP server at {url} gives odd answers" if connected else f"No MCP server answers at {url}"
+        lines = str(cause).strip().splitlines() or [""]
+        raise DiscoveryError(f"{what}: {clipped(f'{type(cause).__name__}: {lines[0]}')}") from error
 
 
-def _cause(error: BaseException) -> str:
-    """Say what went wrong: the first of what a group of errors holds."""
+def _first_type(properties: object) -> str:
+    """Return the type of a schema's first property; empty: it has none, or says nothing of it."""
+    first = next(iter(properties.values()), None) if isinstance(properties, dict) else None
+    return str(first.get("type", "")) if isinstance(first, dict) else ""
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Return the first of what a group of errors holds."""
     inner = getattr(error, "exceptions", ())
-    return _cause(inner[0]) if inner else clipped(f"{type(error).__name__}: {error}")
+    return _innermost(inner[0]) if inner else error

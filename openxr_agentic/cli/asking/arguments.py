@@ -61,6 +61,8 @@ def _source(given: str) -> tuple[str, str]:
     if given != "-" and not given.startswith("@"):
         return given, "--arguments"
     where = "standard input" if given == "-" else f"the file {given[1:]}"
+    if given == "-" and sys.stdin is None:
+        raise BadArgumentsError("Cannot read standard input: it is closed.")
     try:
         data = sys.stdin.buffer.read() if given == "-" else Path(given[1:]).read_bytes()
         return data.decode("utf-8-sig"), where
