@@ -406,6 +406,13 @@ def test_what_agents_are_known_to_add_fails_no_call_and_reaches_a_parameter_of_i
     assert faults(declared, f'{{"{name}":1}}') == [f"{name}: got 1, expected text"]
 
 
+def test_what_agents_are_known_to_add_is_no_way_to_misspell_a_parameter():
+    made = decoder(reasons=(str, "d"))
+    assert faults(made, '{"reason":"x"}') == ['reason: there is no such argument, did you mean "reasons"?']
+    assert read(made, '{"reasons":"x","reason":"why"}') == ("x",)  # which was not misspelt
+    assert read(made, '{"sentiment":"x"}') == ("d",)
+
+
 def test_an_argument_error_can_be_pickled():
     error = ArgumentError("MyApp_X", ["a: wrong", "b: wrong"], tip="do this")
     again = pickle.loads(pickle.dumps(error))

@@ -85,7 +85,8 @@ class ArgumentsDecoder:
     * Of equal names the last one counts, as in Python's json.
     * Integers are exact, up to the 4300 digits that Python reads. What is not JSON is a fault: NaN,
       Infinity, numbers that no double holds, lone surrogates, a byte order mark.
-    * An unknown name is a fault, unless it is tolerated or one of `AGENTS_OWN`, which are left out without a word.
+    * An unknown name is a fault, unless it is tolerated or one of `AGENTS_OWN`, which are left out without a word
+      where none of the tool's own that were not given is meant.
 
     Args:
         tool_name: For the text of errors.
@@ -197,7 +198,12 @@ class ArgumentsDecoder:
                 faulty.append(field)
             else:
                 values[attribute] = value
-        strangers = [name for name in given if name not in self._by_name and name not in AGENTS_OWN]
+        omitted = [name for name in self._by_name if name not in given]
+        strangers = [
+            name
+            for name in given
+            if name not in self._by_name and (name not in AGENTS_OWN or words.nearest(name, omitted))
+        ]
         faults += [words.unknown(name, self._by_name) for name in strangers if not self._tolerates(name)]
         if faults:
             raise self._error(faults, [field for field in faulty if _needs_example(field.plan)])
