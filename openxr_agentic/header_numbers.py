@@ -186,14 +186,18 @@ def collisions(numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _checked(numbers: Mapping[str, int], where: str) -> dict[str, int]:
-    checked = {}
+    checked: dict[str, int] = {}
     for given, value in numbers.items():
         name = re.sub(r"_META$", "_METAX1", str(given))
         if name not in _CONSTANTS:
             raise ConfigurationError(f"{where}: unknown number {_shown(given)}; known are: {', '.join(NAMES)}.")
         if (fault := range_fault(name, value)) is not None:
             raise ConfigurationError(f"{where}: {given} {fault}, not {_shown(value)}.")
-        checked[name] = value
+        if checked.setdefault(name, value) != value:
+            raise ConfigurationError(
+                f"{where}: {name} and {name.removesuffix('X1')} are one number, and cannot be both {checked[name]} "
+                f"and {value}. Leave one of them out."
+            )
     return checked
 
 

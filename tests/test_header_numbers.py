@@ -97,12 +97,21 @@ def test_names_may_carry_the_suffix_meta():
         (json.dumps({PARAMETER: "5"}), "must be a whole number"),
         (json.dumps({PARAMETER: True}), "must be a whole number"),
         (json.dumps({STRING: 1}), "cannot both be 1"),
+        (
+            json.dumps({PARAMETER.removesuffix("X1"): 5, PARAMETER: 6}),
+            f"{PARAMETER} and {PARAMETER.removesuffix('X1')} are one number, and cannot be both 5 and 6",
+        ),
     ],
 )
 def test_a_bad_environment_variable_is_an_error_that_names_it(monkeypatch, text, problem):
     monkeypatch.setenv(NUMBERS_VARIABLE, text)
     with pytest.raises(ConfigurationError, match=problem):
         agentic.numbers_in_force()
+
+
+def test_both_suffixes_may_say_the_same(monkeypatch):
+    monkeypatch.setenv(NUMBERS_VARIABLE, json.dumps({PARAMETER: 5, PARAMETER.removesuffix("X1"): 5}))
+    assert agentic.numbers_in_force()[PARAMETER] == (5, "environment")
 
 
 def test_a_bad_override_changes_nothing():
