@@ -106,6 +106,18 @@ def test_an_sdist_that_cannot_be_built_from_or_was_built_in_is_refused(check, tm
         check["check_sdist"](path)
 
 
+@pytest.mark.parametrize("content", [b"", b"no archive", "half"])
+def test_a_file_that_is_no_whole_archive_is_refused_by_its_name(check, tmp_path, content):
+    sdist = tmp_path / "openxr_agentic-0.1.0.tar.gz"
+    with tarfile.open(sdist, "w:gz") as archive:
+        archive.add(ROOT / "LICENSE", "openxr_agentic-0.1.0/LICENSE")
+    for kind, path in (("check_sdist", sdist), ("check_wheel", wheel(tmp_path, contents()))):
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] if content == "half" else content)
+        with pytest.raises(check["WheelError"], match=f"{path.name} cannot be read: ."):
+            check[kind](path)
+
+
 def test_the_tests_that_run_on_every_python_exist(check):
     for name in check["FAST_TESTS"]:
         assert (ROOT / "tests" / f"test_{name}.py").is_file(), name

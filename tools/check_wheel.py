@@ -20,6 +20,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -60,6 +61,8 @@ REFUSALS = (
     "CFFI does not support the free-threaded build of CPython 3.13",
 )
 WHOLE_SECONDS = 3000
+# What tarfile, zipfile, gzip and zlib raise for what is no archive, or not all of one.
+NO_ARCHIVE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
 
 
 class WheelError(Exception):
@@ -118,9 +121,13 @@ def check_wheel(path: Path) -> None:
     """
     if not TAG.fullmatch(path.name):
         raise WheelError(f"{path.name} is not one for every Python from 3.10 on (cp310-abi3)")
-    with zipfile.ZipFile(path) as wheel:
-        names = set(wheel.namelist())
-        manifests = {name: json.loads(wheel.read(name)) for name in names if re.fullmatch(r".*/host/.*\.json", name)}
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            names = set(wheel.namelist())
+            texts = {name: wheel.read(name) for name in names if re.fullmatch(r".*/host/.*\.json", name)}
+    except NO_ARCHIVE as error:
+        raise WheelError(f"{path.name} cannot be read: {error}") from error
+    manifests = {name: json.loads(text) for name, text in texts.items()}
     if strays := sorted(name for name in names if not re.match(r"openxr_agentic[-/]", name)):
         raise WheelError(f"{path.name} holds what is no part of the package: {', '.join(strays[:5])}")
     if sources := sorted(name for name in names if name.endswith((".c", ".h"))):
@@ -147,8 +154,11 @@ def check_sdist(path: Path) -> None:
     Raises:
         WheelError: What is wrong.
     """
-    with tarfile.open(path) as archive:
-        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    try:
+        with tarfile.open(path) as archive:
+            names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    except NO_ARCHIVE as error:
+        raise WheelError(f"{path.name} cannot be read: {error}") from error
     if built := sorted(name for name in names if name.endswith((*LIBRARIES, ".pyd", ".o", "_binding.c"))):
         raise WheelError(f"{path.name} holds what a build made: {', '.join(built[:5])}")
     listed = checked("git ls-files", ["git", "ls-files"], cwd=ROOT).split() if (ROOT / ".git").exists() else []
