@@ -369,11 +369,14 @@ def test_a_file_of_the_systems_that_would_be_waited_for_is_not(folder, monkeypat
 
 
 def test_a_runtime_named_with_a_tilde_is_told_that_the_loader_does_not_expand_it(folder, monkeypatch):
+    home = folder / "home"
+    runtime_manifest(home / "runtime.json", "libruntime.so")
+    monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XR_RUNTIME_JSON", "~/runtime.json")
     monkeypatch.setenv("XR_API_LAYER_PATH", "~/layers")
     finding = findings(runtime.check_choice)["runtime.relative"]
     assert "OpenXR's loader does not expand" in finding.what
-    assert finding.remedy == f"export XR_RUNTIME_JSON={os.environ['HOME']}/runtime.json"
+    assert finding.remedy == f"export XR_RUNTIME_JSON={home}/runtime.json"
     assert "OpenXR's loader does not expand" in findings(layer_path.check_entries)["layers.path-missing"].what
 
 
@@ -424,6 +427,8 @@ def test_a_link_that_leads_nowhere_and_a_variable_that_replaces_the_system_are_s
     place.mkdir(parents=True)
     (place / "active_runtime.json").symlink_to(folder / "gone.json")
     system = runtime_manifest(folder / "etc" / "openxr" / "1" / "active_runtime.json", "libruntime.so")
+    runtime_manifest(folder / "runtime.json", "libother.so")
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("XR_RUNTIME_JSON", "runtime.json")
     found = findings(runtime.check_choice)
     assert str(folder / "gone.json") in found["runtime.dangling-link"].what
@@ -434,6 +439,8 @@ def test_a_link_that_leads_nowhere_and_a_variable_that_replaces_the_system_are_s
 def test_a_runtimes_path_is_quoted_in_the_line_that_names_it(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("XR_RUNTIME_JSON", "sp ace/it's.json")
+    assert "runtime.relative" not in findings(runtime.check_choice)  # that it is missing comes first
+    runtime_manifest(folder / "sp ace" / "it's.json", "libruntime.so")
     remedy = findings(runtime.check_choice)["runtime.relative"].remedy
     assert shlex.split(remedy) == ["export", f"XR_RUNTIME_JSON={folder}/sp ace/it's.json"]
 
@@ -482,6 +489,11 @@ def test_a_layer_path_that_names_the_json_file_must_be_the_folder(folder, monkey
     finding = findings(layer_path.check_entries)["layers.path-is-file"]
     assert "must name the folder" in finding.what
     assert finding.remedy == f"export XR_API_LAYER_PATH={path.parent}"
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "notes").write_text("")
+    monkeypatch.setenv("XR_API_LAYER_PATH", f"{folder / 'elsewhere' / 'notes'}:{path.parent}")
+    finding = findings(layer_path.check_entries)["layers.path-is-file"]
+    assert finding.remedy == f"export XR_API_LAYER_PATH={path.parent}"  # a folder without layers is not what was meant
 
 
 def test_a_layer_path_that_is_missing_or_empty_is_told_apart(folder, monkeypatch):

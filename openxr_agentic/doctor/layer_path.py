@@ -44,7 +44,8 @@ def _meant(entry: str) -> list[str]:
     if os.path.isdir(path):
         return [path]
     if os.path.isfile(path):
-        return [os.path.dirname(path)]
+        folder = os.path.dirname(path)
+        return [folder] if json_files(folder) else []
     parts = entry.split(";")
     return [folder for part in parts for folder in _meant(part)] if len(parts) > 1 else []
 

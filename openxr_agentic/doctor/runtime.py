@@ -176,13 +176,15 @@ def check_choice() -> Iterator[Finding]:
     """Look at what is not chosen, or may not be for long."""
     variable = loader_variable(VARIABLE)
     if variable:
-        if not Path(variable).is_absolute():
+        absolute = os.path.abspath(os.path.expanduser(variable))
+        # Where that leads nowhere either, check_runtime has a better remedy.
+        if not Path(variable).is_absolute() and manifests.read(Path(absolute), "runtime").fault is None:
             yield warning(
                 "runtime.relative",
                 f"{VARIABLE} is {variable!r}, which depends on the folder that the app is started in."
                 f"{ONLY_SHELLS_EXPAND if variable.startswith('~') else ''}",
                 "Started elsewhere, the app finds no runtime.",
-                export(VARIABLE, os.path.abspath(os.path.expanduser(variable))),
+                export(VARIABLE, absolute),
             )
         system = configured().path
         if system is not None and not _same(system, Path(variable)):
