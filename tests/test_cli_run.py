@@ -214,6 +214,9 @@ def test_a_ctrl_c_in_the_terminal_reaches_an_app_that_left_the_process_group(fol
         it.until(b"ready")
         it.press_ctrl_c()
         it.until(b"interrupted")
+        it.process.send_signal(signal.SIGTERM)  # killing the group would not reach the app
+        it.rest()
+        assert it.process.wait() == 5
 
 
 def test_without_a_witness_the_app_gets_the_interrupt_all_the_same(folder: Path) -> None:
